@@ -1,0 +1,1 @@
+"""Build-time half: a checkpoint becomes an INT8 ONNX file, and the layers are assembled. Never ships."""
