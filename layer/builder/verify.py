@@ -1,0 +1,90 @@
+"""Prove an INT8 file against the float32 graph of the same checkpoint, with the engine that will serve it.
+
+On fixed sentences (builder/data): top-1 agreement, top-5 overlap and mean Kullback-Leibler divergence at
+blanks of CC0 sentences, and the accuracy of both on cloze probes, by kind.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fillmask.engine import OnnxEngine, Query, feeds, plan_runs
+from fillmask.text import TextCodec
+
+DATA = Path(__file__).parent / "data"
+BLANK_EVERY = 7  # one blank in so many tokens of a sentence
+
+
+class Probe(NamedTuple):
+    """A sentence with one mask and the tokens that are right there."""
+
+    text: str
+    accept: list[str]
+    kind: str
+
+
+def probes() -> list[Probe]:
+    """The hand-made cloze probes."""
+    lines = (DATA / "cloze-probes.jsonl").read_text(encoding="utf-8").splitlines()
+    return [Probe(**json.loads(line)) for line in lines]
+
+
+def sentences() -> list[str]:
+    """The CC0 sentences; no embedded model was trained on them."""
+    return (DATA / "sentences-cc0.txt").read_text(encoding="utf-8").splitlines()
+
+
+def blanks(codec: TextCodec, lowercase: bool, special: dict[str, int], most: int) -> list[Query]:
+    """Every seventh token of every sentence, each masked in a query of its own."""
+    queries = []
+    for sentence in sentences():
+        ids = codec.encode(sentence, lowercase).ids[: most - 2]
+        for index in range(BLANK_EVERY // 2, len(ids), BLANK_EVERY):
+            masked = [special["start"], *ids[:index], special["mask"], *ids[index + 1:], special["end"]]
+            queries.append(Query(masked, [index + 1]))
+    return queries
+
+
+def distributions(engine: OnnxEngine, queries: list[Query]) -> Iterator[tuple[int, npt.NDArray[np.float32]]]:
+    """(index of a query, its log-probabilities [vocabulary]) for queries of one position each."""
+    everything = np.arange(engine.manifest.vocabulary)
+    for run in plan_runs(queries):
+        for index in run:
+            inputs = feeds([queries[index]]) | {
+                "predict": np.zeros(2, np.int64), "subwords": np.array(1), "k": np.array([1]), "targets": everything}
+            yield index, engine.run(("target_scores",), inputs)[0][0]
+
+
+def agreement(ours: OnnxEngine, yardstick: OnnxEngine, queries: list[Query]) -> dict[str, float]:
+    """How well `ours` follows the yardstick: shares of 1 and a mean divergence in nats."""
+    top1 = top5 = divergence = 0.0
+    for (_, p), (_, q) in zip(distributions(yardstick, queries), distributions(ours, queries), strict=True):
+        best_p, best_q = np.argpartition(-p, 5)[:5], np.argpartition(-q, 5)[:5]
+        top1 += float(p.argmax() == q.argmax())
+        top5 += len(set(best_p) & set(best_q)) / 5
+        divergence += float(np.sum(np.exp(p, dtype=np.float64) * (p.astype(np.float64) - q)))
+    count = len(queries)
+    return {"blanks": count, "top1_agreement": round(top1 / count, 4), "top5_overlap": round(top5 / count, 4),
+            "mean_kl": round(divergence / count, 6)}
+
+
+def probe_report(engine: OnnxEngine, codec: TextCodec) -> dict[str, Any]:
+    """By kind: how many probes, and how many are right in the first and in the first five candidates; `right`
+    lists the probes (by number) whose first candidate is right."""
+    special, lowercase = engine.manifest.special, engine.manifest.lowercase
+    kinds: dict[str, dict[str, int]] = {}
+    right = []
+    for number, probe in enumerate(probes()):
+        encoded = codec.encode(probe.text, lowercase)
+        query = Query([special["start"], *encoded.ids, special["end"]], [encoded.masks[0] + 1])
+        tokens = [codec.token(token) for token in engine.predict([query], 5, False, [])[0][0].tokens]
+        row = kinds.setdefault(probe.kind, {"probes": 0, "top1": 0, "top5": 0})
+        row["probes"] += 1
+        row["top1"] += tokens[0] in probe.accept
+        row["top5"] += any(token in probe.accept for token in tokens)
+        right += [number] if tokens[0] in probe.accept else []
+    return {"kinds": kinds, "right": right}
