@@ -19,6 +19,7 @@ from fillmask.manifest import Manifest
 
 # Never dropped by BERT's normaliser: printable ASCII, white space, CJK punctuation and ideographs, full-width forms.
 PLAIN = re.compile(r"[\t\n\r -~\u3000-\u3029\u3400-\u4dbf\u4e00-\u9fff\uff01-\uff5e\u2018-\u201d]+")
+SENTENCE_ENDS = "。！？!?；;…"
 # What people write for a mask elsewhere, and how an error names it without repeating the caller's text.
 NEAR_MASKS = (
     (re.compile(r"\[\s*mask\s*\]", re.IGNORECASE), "[mask], which must be in capitals and without spaces"),
@@ -61,6 +62,7 @@ class TextCodec:
             raise EngineUnavailable(f"tokenizer.json and model.json disagree on the id of {manifest.mask_token}.")
         self._manifest = manifest
         self._tokenizers = {manifest.lowercase: tokenizer}
+        self._ends = {tokenizer.token_to_id(mark) for mark in SENTENCE_ENDS}
         self._dropped = lru_cache(maxsize=4096)(self._is_dropped)
 
     @classmethod
@@ -114,6 +116,10 @@ class TextCodec:
         """The id of a continuation piece named as the vocabulary names it (##...), or None."""
         found = self._tokenizers[self._manifest.lowercase].token_to_id(token) if token.startswith("##") else None
         return found if len(token) > 2 else None
+
+    def sentence_ends(self, ids: Iterable[int]) -> list[int]:
+        """The indices just after the tokens that end a sentence."""
+        return [index + 1 for index, token in enumerate(ids) if token in self._ends]
 
     def near_mask(self, text: str) -> str | None:
         """The kind of thing in `text` that looks like a mask but is not one, as a hint without the text itself."""

@@ -8,8 +8,6 @@ of windows, so the cost, grows with masks that lie apart, never with the length 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-SENTENCE_ENDS = frozenset("。！？!?；;…\n")
-
 
 class Window(NamedTuple):
     """A run of tokens and the slots (first and last token index of a mask's slot, inclusive) it answers."""
