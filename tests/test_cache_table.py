@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from dynamodb_local import ENVIRONMENT, DynamoDBLocal, dynamodb_local  # noqa: F401
-from fillmask import cache_table
+from dynamodb_local import ENVIRONMENT, DynamoDBLocal
 from fillmask.cache_table import ATTRIBUTE_BYTES, ITEM_BYTES, SCHEMA, TableCache, connect, fits_item
 
 NOW = 1_800_000_000
@@ -37,20 +36,15 @@ class Table:
 
 
 @pytest.fixture(scope="module")
-def only_table(dynamodb_local: DynamoDBLocal) -> Iterator[Table]:  # noqa: F811
+def only_table(dynamodb_local: DynamoDBLocal) -> Iterator[Table]:
     made = Table(dynamodb_local)
     yield made
     made.client.close()
 
 
 @pytest.fixture
-def table(
-    only_table: Table, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> Iterator[Table]:
+def table(only_table: Table, unhurried: None, caplog: pytest.LogCaptureFixture) -> Iterator[Table]:
     """An empty table whose test fails on any warning: none of these cases is trouble."""
-    # These tests are about what is done, not how fast: a busy machine must not turn one into a time-out.
-    monkeypatch.setattr(cache_table, "READ_SECONDS", 30)
-    monkeypatch.setattr(cache_table, "WRITE_SECONDS", 30)
     yield only_table
     only_table.empty()
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
@@ -183,7 +177,7 @@ def test_what_the_table_left_unprocessed_is_asked_again(table: Table) -> None:
 
 
 def test_the_environment_names_the_endpoint(
-    table: Table, dynamodb_local: DynamoDBLocal, monkeypatch: pytest.MonkeyPatch  # noqa: F811
+    table: Table, dynamodb_local: DynamoDBLocal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in {**ENVIRONMENT, "AWS_ENDPOINT_URL": dynamodb_local.endpoint}.items():
         monkeypatch.setenv(name, value)

@@ -161,6 +161,10 @@ class UnprocessedError(Exception):
     """The table keeps handing back part of what it was asked: it is throttling."""
 
 
+class NotAnAnswerError(Exception):
+    """What answered is not DynamoDB: botocore makes an empty result of a proxy's page with status 200."""
+
+
 def _record(outcome: list[str], work: Callable[[float], None], deadline: float) -> None:
     try:
         work(deadline)
@@ -177,7 +181,9 @@ def _rounds(
         time.sleep(wait)
         answer = _retried(operation, request, deadline)
         yield answer
-        request = answer.get(left) or {}
+        if left not in answer:
+            raise NotAnAnswerError
+        request = answer[left]
         if not request:
             return
     raise UnprocessedError
