@@ -21,7 +21,7 @@ from builder import checkpoint, graph, hub, products, tokenizer, verify
 from builder.checkpoint import Checkpoint, CheckpointError
 from builder.tensors import TensorError
 from fillmask import manifest
-from fillmask.engine import OnnxEngine
+from fillmask.onnx_engine import OnnxEngine
 from fillmask.text import TextCodec
 
 LEAST_AGREEMENT = 0.95

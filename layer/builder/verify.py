@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fillmask.engine import OnnxEngine, Query, feeds, plan_runs
+from fillmask.engine import Query
+from fillmask.onnx_engine import OnnxEngine, feeds, plan_runs
 from fillmask.text import TextCodec
 
 DATA = Path(__file__).parent / "data"

@@ -1,29 +1,17 @@
-"""The model behind a Protocol, and its onnxruntime form: encode -> run -> decode in small named steps.
+"""The seam to the model: what the service asks, in token ids and positions, and what it gets.
 
-Knows token ids and positions, not text. The answer for a query does not depend on the others it is
-computed with: rows are packed, quantised one by one, and attention masks the padding.
+The answer for a query does not depend on the others it is computed with. Import-light on purpose: the form
+that runs onnxruntime is onnx_engine.py, which loads on a thread of its own.
 """
 
-import logging
-import os
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # read once, when onnxruntime is imported
-
-import numpy as np
-import numpy.typing as npt
-import onnxruntime
-
-from fillmask.errors import EngineUnavailable
 from fillmask.manifest import Manifest
 
-MAX_RUN_TOKENS: Final = 2048  # padded tokens of one run of the session: bounds memory, costs no speed
-MAX_RUN_MASKS: Final = 64  # positions of one run that go through the head: each is a row of the vocabulary
-FILL_OUTPUTS: Final = ("scores", "tokens", "target_scores")
-
-log = logging.getLogger("fillmask")
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 
 class Query(NamedTuple):
@@ -52,122 +40,5 @@ class Engine(Protocol):
                 ) -> list[list[Prediction]]:
         """For each query, for each of its positions: the k likeliest tokens and the targets' scores."""
 
-    def hidden(self, queries: Sequence[Query]) -> list[npt.NDArray[np.float32]]:
+    def hidden(self, queries: Sequence[Query]) -> list["npt.NDArray[np.float32]"]:
         """For each query the last hidden states [positions, hidden]."""
-
-
-class OnnxEngine:
-    """onnxruntime on one model folder."""
-
-    def __init__(self, session: Any, manifest: Manifest) -> None:
-        said = session.get_modelmeta().custom_metadata_map.get("vocabulary")
-        if said != str(manifest.vocabulary):
-            raise EngineUnavailable(f"model.onnx has {said} tokens and model.json says {manifest.vocabulary}.")
-        self.manifest = manifest
-        self._session = session
-
-    @classmethod
-    def load(cls, folder: Path, manifest: Manifest, threads: int) -> "OnnxEngine":
-        """Open model.onnx of a folder with so many threads; raise EngineUnavailable in one sentence."""
-        try:
-            session = onnxruntime.InferenceSession(
-                str(folder / "model.onnx"), session_options(threads), providers=["CPUExecutionProvider"])
-        except Exception as error:  # onnxruntime's own classes derive from Exception alone
-            raise EngineUnavailable(f"{folder / 'model.onnx'} could not be loaded: {type(error).__name__}.") from error
-        return cls(session, manifest)
-
-    def predict(self, queries: Sequence[Query], k: int, subwords: bool, targets: Sequence[int],
-                ) -> list[list[Prediction]]:
-        """See Engine. Cost: linear in tokens, plus masks times vocabulary."""
-        answers: list[list[Prediction]] = [[] for _ in queries]
-        for run in plan_runs(queries):
-            batch = [queries[index] for index in run]
-            inputs = feeds(batch) | {
-                "predict": _even(sum(len(query.positions) for query in batch)),
-                "subwords": np.array(int(subwords)), "k": np.array([k]),
-                "targets": np.array(targets, dtype=np.int64),
-            }
-            predictions = _predictions(*self.run(FILL_OUTPUTS, inputs))
-            for index in run:
-                answers[index] = [next(predictions) for _ in queries[index].positions]
-        return answers
-
-    def hidden(self, queries: Sequence[Query]) -> list[npt.NDArray[np.float32]]:
-        """See Engine. The head gets no rows, so the decoder does not run."""
-        answers: list[Any] = [None] * len(queries)
-        nothing = np.zeros(0, dtype=np.int64)
-        head = {"predict": nothing, "subwords": np.array(0), "k": np.array([1]), "targets": nothing}
-        for run in plan_runs(queries):
-            batch = [queries[index] for index in run]
-            inputs = feeds(batch) | (head if "fill-mask" in self.manifest.tasks else {})
-            (states,) = self.run(("hidden",), inputs)
-            ends = np.cumsum([len(query.positions) for query in batch])
-            for index, part in zip(run, np.split(states, ends[:-1]), strict=True):
-                answers[index] = part
-        return answers
-
-    def run(self, outputs: Sequence[str], inputs: dict[str, Any]) -> list[npt.NDArray[Any]]:
-        """The session's answer; whatever it raises becomes EngineUnavailable."""
-        try:
-            return list(self._session.run(outputs, inputs))
-        except Exception as error:  # onnxruntime's own classes derive from Exception alone
-            log.error("the model failed to run: %s", type(error).__name__)
-            raise EngineUnavailable("The model failed to run; the log says why.") from error
-
-
-def session_options(threads: int) -> Any:
-    """One request at a time: threads may spin (nothing runs between events), memory is not kept in an arena."""
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = 3
-    return options
-
-
-def plan_runs(queries: Sequence[Query]) -> list[list[int]]:
-    """Indices by length, cut into runs that are bounded in padded tokens and in positions."""
-    runs: list[list[int]] = []
-    longest = positions = 0
-    for index in sorted(range(len(queries)), key=lambda i: -len(queries[i].ids)):
-        size = len(queries[index].positions)
-        if not runs or (len(runs[-1]) + 1) * longest > MAX_RUN_TOKENS or positions + size > MAX_RUN_MASKS:
-            runs.append([])
-            longest, positions = len(queries[index].ids), 0
-        runs[-1].append(index)
-        positions += size
-    return runs
-
-
-def feeds(batch: Sequence[Query]) -> dict[str, npt.NDArray[Any]]:
-    """The graph's inputs for a batch (builder/graph.py describes each)."""
-    lengths = np.array([len(query.ids) for query in batch])
-    counts = np.array([len(query.positions) for query in batch])
-    starts = (np.cumsum(lengths) - lengths)[:, None]
-    slots = np.arange(lengths.max())
-    real = slots < lengths[:, None]
-    places = np.broadcast_to(slots, real.shape)[real]
-    asked = np.arange(counts.max()) < counts[:, None]
-    slots_asked = np.repeat(starts, asked.shape[1], axis=1)
-    slots_asked[asked] += np.concatenate([np.asarray(query.positions, dtype=np.int64) for query in batch])
-    return {
-        "ids": np.concatenate([np.asarray(query.ids, dtype=np.int64) for query in batch]),
-        "places": places,
-        "spread": np.where(real, starts + slots, starts),
-        "keys": real.astype(np.int32),
-        "collect": np.flatnonzero(real),
-        "queries": slots_asked,
-        "wanted": np.flatnonzero(asked),
-    }
-
-
-def _even(count: int) -> npt.NDArray[np.int64]:
-    """0..count-1, the last one twice where the count is odd: the decoder rounds an odd last row differently."""
-    return np.minimum(np.arange(count + count % 2), count - 1)
-
-
-def _predictions(scores: Any, tokens: Any, targets: Any) -> Any:
-    """One Prediction a row; what is not allowed as a candidate has a score of -inf and is left out."""
-    for row in zip(tokens.tolist(), scores.tolist(), targets.tolist(), strict=True):
-        kept = sum(score != float("-inf") for score in row[1])
-        yield Prediction(row[0][:kept], row[1][:kept], row[2])

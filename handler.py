@@ -1,0 +1,40 @@
+"""The Lambda entry: recognises the event and hands it to the adapter that speaks its language.
+
+Everything that lives long is built here, once, while the module is imported: on Lambda that is before the
+first event, with the CPU of a whole machine. This is the only module with globals and the only reader of the
+environment.
+"""
+
+import os
+
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # read when onnxruntime is imported; its wheels send by default
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # no thread pool for a single text
+
+from typing import Any
+
+from fillmask import direct_api
+from fillmask.errors import UnknownEvent
+from fillmask.http_events import HttpEvents
+from fillmask.http_events import kind as http_kind
+from fillmask.load import load_service
+from fillmask.queue_api import QueueAdapter, is_queue
+from fillmask.settings import Settings
+
+SETTINGS = Settings.from_env(os.environ)
+SERVICE = load_service(SETTINGS)
+HTTP = HttpEvents(SERVICE, SETTINGS)
+QUEUE = QueueAdapter(SERVICE, SETTINGS.result_queue_url)
+
+
+def handler(event: Any, context: Any) -> Any:
+    """Answer one event; raise UnknownEvent for one that is none of ours."""
+    if http_kind(event):
+        return HTTP.answer(event, context)
+    if is_queue(event):
+        return QUEUE.answer(event, context.get_remaining_time_in_millis)
+    if direct_api.is_warm_up(event):
+        return SERVICE().warm_up()
+    if direct_api.is_direct(event):
+        return direct_api.answer(SERVICE, event)
+    raise UnknownEvent(
+        'Expected an API Gateway, Function URL or ALB request, an SQS batch, {"text": "..."}, or {"warmup": true}.')

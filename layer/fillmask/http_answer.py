@@ -1,0 +1,98 @@
+"""One HTTP request to an operation, answered without a web framework: (status, headers, body).
+
+Both ways in end here, the lean one (http_events.py) and FastAPI's routes (http_api.py), so they agree by
+construction. Knows JSON and status numbers; not paths, events or ASGI.
+"""
+
+import json
+import logging
+import uuid
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from fillmask import limits, schema
+from fillmask.errors import FillMaskError, InvalidJson
+from fillmask.problem import problem
+from fillmask.service import Service
+
+JSON: Final = "application/json"
+PROBLEM: Final = "application/problem+json"
+
+log = logging.getLogger("fillmask")
+
+
+class UnsupportedMediaType(FillMaskError):
+    """A body that says it is not JSON, and is not."""
+
+    code = "unsupported_media_type"
+
+
+class NotFound(FillMaskError):
+    """There is nothing at this path."""
+
+    code = "not_found"
+
+
+class MethodNotAllowed(FillMaskError):
+    """The path does not take this method."""
+
+    code = "method_not_allowed"
+
+
+class Reply(NamedTuple):
+    """What goes back over HTTP, but for the framing."""
+
+    status: int
+    media_type: str
+    body: bytes
+
+
+def respond(service: Callable[[], Service], operation: str, content_type: str, body: bytes) -> Reply:
+    """Decode, call, encode. `service` may raise EngineUnavailable: then so does every operation, as a 503."""
+    return guarded(lambda: reply_json(200, JSON, service().answer(operation, decode(content_type, body))))
+
+
+def decode(content_type: str, body: bytes) -> Any:
+    """The JSON value of a body; raises InvalidJson, UnsupportedMediaType or TooLarge."""
+    limits.check("body_bytes", len(body), "bytes of the body")
+    try:
+        return schema.loads(body)
+    except InvalidJson:
+        kind = content_type.partition(";")[0].strip().lower()
+        if kind and kind != JSON and not kind.endswith("+json"):
+            raise UnsupportedMediaType("The body must be JSON, of type application/json.") from None
+        raise
+
+
+def guarded(work: Callable[[], Reply]) -> Reply:
+    """The reply of `work`, or the problem that it raised; never an exception, never a traceback."""
+    try:
+        return work()
+    except FillMaskError as error:
+        return refuse(error)
+    except Exception as error:
+        number = str(uuid.uuid4())
+        log.error("request %s failed: %s", number, where(error))
+        return refuse(FillMaskError("The request failed; the log has its id.", request_id=number))
+
+
+def refuse(error: FillMaskError) -> Reply:
+    """A problem+json reply."""
+    content = problem(error)
+    return reply_json(content["status"], PROBLEM, content)
+
+
+def where(error: BaseException) -> str:
+    """The type of an error and the places it came through: what a log may hold, since messages can quote text."""
+    places, trace = [], error.__traceback__
+    while trace:
+        code = trace.tb_frame.f_code
+        places.append(f"{code.co_filename.rpartition('/')[2]}:{trace.tb_lineno} {code.co_name}")
+        trace = trace.tb_next
+    return f"{type(error).__name__} at {' > '.join(places[-6:])}"
+
+
+def reply_json(status: int, media_type: str, content: Any) -> Reply:
+    """A reply with a JSON body; NaN cannot pass."""
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return Reply(status, media_type, text.encode())
