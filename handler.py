@@ -17,21 +17,25 @@ from fillmask.errors import UnknownEvent
 from fillmask.http_events import HttpEvents
 from fillmask.http_events import kind as http_kind
 from fillmask.load import load_service
-from fillmask.queue_api import QueueAdapter, is_queue
+from fillmask.queue_api import QueueAdapter, is_queue_event
+from fillmask.queue_results import ResultQueue
 from fillmask.settings import Settings
 
 SETTINGS = Settings.from_env(os.environ)
 SERVICE = load_service(SETTINGS)
 HTTP = HttpEvents(SERVICE, SETTINGS)
-QUEUE = QueueAdapter(SERVICE, SETTINGS.result_queue_url)
+QUEUE = QueueAdapter(
+    lambda operation, request: SERVICE().answer(operation, request),
+    ResultQueue(SETTINGS.result_queue_url) if SETTINGS.result_queue_url else None,
+)
 
 
 def handler(event: Any, context: Any) -> Any:
     """Answer one event; raise UnknownEvent for one that is none of ours."""
     if http_kind(event):
         return HTTP.answer(event, context)
-    if is_queue(event):
-        return QUEUE.answer(event, context.get_remaining_time_in_millis)
+    if is_queue_event(event):
+        return QUEUE.handle(event, context.get_remaining_time_in_millis)
     if direct_api.is_warm_up(event):
         return SERVICE().warm_up()
     if direct_api.is_direct(event):
