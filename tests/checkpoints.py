@@ -20,7 +20,8 @@ SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 def vocabulary(size: int) -> list[str]:
     """Specials, ASCII and its continuation pieces, punctuation, then ideographs by code point."""
     ascii_words = [chr(code) for code in range(33, 127) if not chr(code).isupper()]
-    tokens = SPECIAL + ascii_words + [f"##{c}" for c in ascii_words if c.isalnum()] + list("。，、；：？！“”（）《》…—～")
+    tokens = SPECIAL + ascii_words + [f"##{c}" for c in ascii_words if c.isalnum()]
+    tokens += list("。，、；：？！“”（）《》…—～")
     ideographs = (chr(code) for code in [*range(0x4E00, 0xA000), *range(0x3400, 0x4DC0)])
     while len(tokens) < size:
         tokens.append(next(ideographs))

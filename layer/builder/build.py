@@ -71,7 +71,8 @@ def build(source: hub.Source, out: Path, *, force: bool = False) -> None:
     say(f"done: {out}, {sum(file.stat().st_size for file in out.glob('model.onnx*')):,} bytes of model")
 
 
-def _write(folder: Path, loaded: Checkpoint, written: tokenizer.Written, how: graph.Products, source: hub.Source) -> None:
+def _write(folder: Path, loaded: Checkpoint, written: tokenizer.Written, how: graph.Products,
+           source: hub.Source) -> None:
     folder.mkdir()
     model = graph.write(loaded, how, tokenizer.allowed(loaded.vocabulary))
     onnx.helper.set_model_props(model, {"vocabulary": str(loaded.shape.vocabulary)})
@@ -82,7 +83,8 @@ def _write(folder: Path, loaded: Checkpoint, written: tokenizer.Written, how: gr
         "format": manifest.FORMAT, "id": source.id, "revision": source.revision, "tasks": ["fill-mask", "embed"],
         "vocabulary": loaded.shape.vocabulary, "hidden": loaded.shape.hidden, "layers": loaded.shape.layers,
         "max_tokens": loaded.shape.positions, "mask_token": tokenizer.SPECIAL["mask"], "special": written.special,
-        "lowercase": written.lowercase, "pooling": "mean", "quantisation": type(how).__name__,
+        "lowercase": written.lowercase, "pooling": {"mode": "mean", "special_tokens": False},
+        "quantisation": type(how).__name__,
         "built_with": {name: version(name) for name in ("onnx", "onnxruntime", "tokenizers", "numpy")},
         **_digests(folder),
     })

@@ -30,11 +30,11 @@ from builder.checkpoint import HEAD, Array, Checkpoint
 
 OPSET = 20
 CONTRIB = "com.microsoft"
-INPUTS = {
+INPUTS: dict[str, list[Any]] = {
     "ids": ["T"], "places": ["T"], "spread": ["B", "L"], "keys": ["B", "L"], "collect": ["T"],
     "queries": ["B", "Q"], "wanted": ["P"],
 }
-HEAD_INPUTS = {"predict": ["M"], "subwords": [], "k": [1], "targets": ["G"]}
+HEAD_INPUTS: dict[str, list[Any]] = {"predict": ["M"], "subwords": [], "k": [1], "targets": ["G"]}
 
 
 class Writer:

@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 from builder.checkpoint import CheckpointError
 
-WANTED = ["config.json", "vocab.txt", "tokenizer.json", "tokenizer_config.json", "modules.json", "*_Pooling/config.json",
-          "README.md"]
-WEIGHTS = (["model*.safetensors", "model.safetensors.index.json"], ["pytorch_model*.bin", "pytorch_model.bin.index.json"])
+WANTED = ("config.json", "vocab.txt", "tokenizer.json", "tokenizer_config.json", "modules.json",
+          "*_Pooling/config.json")
+WEIGHTS = (("model*.safetensors", "model.safetensors.index.json"),
+           ("pytorch_model*.bin", "pytorch_model.bin.index.json"))
 
 
 class Source(NamedTuple):

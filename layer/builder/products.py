@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from builder.graph import CONTRIB, Array, Writer
+from builder.checkpoint import Array
+from builder.graph import CONTRIB, Writer
 
 LEVELS = 127
 ZERO_POINT = 128  # of values of either sign
@@ -86,7 +87,8 @@ class PairSafeInt8:
         values = w.op("Cast", w.op("Gather", f"{name}.blocks", ids, axis=0), to=1)
         zero = w.constant("block_zero", np.array(ZERO_POINT, dtype=np.float32))
         scales = w.op("Gather", f"{name}.block_scales", ids, axis=0)
-        blocks = w.op("Mul", w.op("Sub", values, zero), w.op("Unsqueeze", scales, w.constant("last_axis", np.array([-1]))))
+        scales = w.op("Unsqueeze", scales, w.constant("last_axis", np.array([-1])))
+        blocks = w.op("Mul", w.op("Sub", values, zero), scales)
         _, count, size = w.initializers[f"{name}.blocks"].dims
         return str(w.op("Reshape", blocks, w.constant("table_rows", np.array([-1, count * size]))))
 

@@ -53,12 +53,12 @@ class Safetensors(Mapping[str, Array]):
             self._file = safe_open(path, framework="numpy")
         except Exception as error:  # the library raises its own untyped error for every malformed file
             raise TensorError(f"{path} is not a readable safetensors file: {error}.") from error
-        self._path, self._names = path, list(self._file.keys())
+        self._path, self._names = path, list(self._file.keys())  # type: ignore[no-untyped-call]
 
     def __getitem__(self, name: str) -> Array:
-        if self._file.get_slice(name).get_dtype() == "BF16":
+        if self._file.get_slice(name).get_dtype() == "BF16":  # type: ignore[no-untyped-call]
             return self._bfloat16(name)
-        return np.asarray(self._file.get_tensor(name))
+        return np.asarray(self._file.get_tensor(name))  # type: ignore[no-untyped-call]
 
     def _bfloat16(self, name: str) -> Array:
         """numpy has no bfloat16: read the bytes at the offsets that the file's header gives."""
@@ -97,7 +97,8 @@ class TorchZip(Mapping[str, Array]):
 
     def __init__(self, path: Path) -> None:
         if not zipfile.is_zipfile(path):
-            raise TensorError(f"{path} is in torch's format from before 1.6: load it with torch and save it as safetensors.")
+            raise TensorError(
+                f"{path} is in torch's format from before 1.6: load it with torch and save it as safetensors.")
         self._zip = zipfile.ZipFile(path)
         pickled = next(name for name in self._zip.namelist() if name.endswith("/data.pkl"))
         self._root = pickled.removesuffix("data.pkl")

@@ -1,8 +1,9 @@
 """Write the run-time tokenizer.json from a checkpoint's vocabulary, and say what may be a candidate.
 
 The file differs from Hugging Face's on purpose in two places: only the mask is an added token, so a typed
-[CLS] or [SEP] stays text; and ideographs of Unicode's later extensions, which BERT's list of Chinese
-characters leaves out, stand alone instead of swallowing their neighbours into one unknown word.
+[CLS] or [SEP] stays text; and what lies outside of Unicode's first plane (emoji, ideographs of the later
+extensions that BERT's list of Chinese characters leaves out) stands alone, one character a word, instead of
+swallowing its neighbours into one unknown word.
 """
 
 import re
@@ -18,7 +19,7 @@ from tokenizers.pre_tokenizers import BertPreTokenizer, Sequence, Split
 from builder.checkpoint import CheckpointError
 
 SPECIAL = {"pad": "[PAD]", "unknown": "[UNK]", "start": "[CLS]", "end": "[SEP]", "mask": "[MASK]"}
-LATER_IDEOGRAPHS = r"[\x{2B820}-\x{2B91F}\x{2CEB0}-\x{2EE5D}\x{30000}-\x{3347F}]"
+OTHER_PLANES = r"[\x{10000}-\x{10FFFF}]"
 CONTROL = re.compile(r"\[[^\]]+\]|<[^>]+>")  # [PAD], [unused12], <S>: never text, never a candidate
 CAPITAL = re.compile(r"[A-Z]")
 
@@ -42,7 +43,7 @@ def write(vocabulary: list[str], options: dict[str, Any]) -> Written:
     lowercase = folds_capitals(vocabulary, options)
     tokenizer = Tokenizer(WordPiece(ids, unk_token=SPECIAL["unknown"], max_input_chars_per_word=100))
     tokenizer.normalizer = BertNormalizer(lowercase=lowercase, strip_accents=options.get("strip_accents"))
-    tokenizer.pre_tokenizer = Sequence([BertPreTokenizer(), Split(Regex(LATER_IDEOGRAPHS), "isolated")])
+    tokenizer.pre_tokenizer = Sequence([BertPreTokenizer(), Split(Regex(OTHER_PLANES), "isolated")])
     tokenizer.add_special_tokens([AddedToken(SPECIAL["mask"], special=True, normalized=False)])
     special = {role: ids[token] for role, token in SPECIAL.items()}
     if tokenizer.encode(SPECIAL["mask"]).ids != [special["mask"]]:

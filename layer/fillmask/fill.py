@@ -65,11 +65,12 @@ class Filler:
         fillings = self._joint(texts, windows, options, single) if options.mode == "joint" else [None] * len(texts)
         masks: list[list[dict[str, Any]]] = [[] for _ in texts]
         for slot, prediction in zip(slots, predictions, strict=True):
+            ones = dict(zip(single, prediction.targets, strict=True))
+            ranking = zip(prediction.tokens, prediction.scores, strict=True)
             masks[slot.text].append({
                 "token": texts[slot.text].masks[slot.mask], "window": self._extent(texts[slot.text], slot.window),
-                "candidates": [[token, exp(score)] for token, score in zip(prediction.tokens, prediction.scores, strict=True)]
-                if not targets else
-                [self._scored(target, slot, dict(zip(single, prediction.targets, strict=True)), scored) for target in targets],
+                "candidates": [self._scored(target, slot, ones, scored) for target in targets]
+                or [[token, exp(score)] for token, score in ranking],
             })
         return [self._value(*row) for row in zip(texts, masks, fillings, strict=True)]
 

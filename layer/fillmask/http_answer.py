@@ -10,10 +10,11 @@ import uuid
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from fillmask import limits, schema
+from fillmask import hf, limits
 from fillmask.errors import FillMaskError, InvalidJson
 from fillmask.problem import problem
 from fillmask.service import Service
+from fillmask.validate import loads
 
 JSON: Final = "application/json"
 PROBLEM: Final = "application/problem+json"
@@ -47,16 +48,30 @@ class Reply(NamedTuple):
     body: bytes
 
 
-def respond(service: Callable[[], Service], operation: str, content_type: str, body: bytes) -> Reply:
+def _native(operation: str) -> Callable[[Service, object], Any]:
+    return lambda service, request: service.answer(operation, request)
+
+
+PATHS: Final[dict[str, Callable[[Service, object], Any]]] = {  # what a POST to a path asks for
+    "/v1/fill-mask": _native("fill-mask"),
+    "/v1/embeddings": _native("embed"),
+    "/v1/similarity": _native("similarity"),
+    "/hf/fill-mask": hf.fill_mask,
+    "/hf/feature-extraction": hf.feature_extraction,
+    "/hf/sentence-similarity": hf.sentence_similarity,
+}
+
+
+def respond(service: Callable[[], Service], path: str, content_type: str, body: bytes) -> Reply:
     """Decode, call, encode. `service` may raise EngineUnavailable: then so does every operation, as a 503."""
-    return guarded(lambda: reply_json(200, JSON, service().answer(operation, decode(content_type, body))))
+    return guarded(lambda: reply_json(200, JSON, PATHS[path](service(), decode(content_type, body))))
 
 
 def decode(content_type: str, body: bytes) -> Any:
     """The JSON value of a body; raises InvalidJson, UnsupportedMediaType or TooLarge."""
     limits.check("body_bytes", len(body), "bytes of the body")
     try:
-        return schema.loads(body)
+        return loads(body)
     except InvalidJson:
         kind = content_type.partition(";")[0].strip().lower()
         if kind and kind != JSON and not kind.endswith("+json"):
@@ -70,7 +85,7 @@ def guarded(work: Callable[[], Reply]) -> Reply:
         return work()
     except FillMaskError as error:
         return refuse(error)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001  the last resort: a 500 with an id instead of a traceback
         number = str(uuid.uuid4())
         log.error("request %s failed: %s", number, where(error))
         return refuse(FillMaskError("The request failed; the log has its id.", request_id=number))

@@ -14,8 +14,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from fillmask import limits, openapi
-from fillmask.http_answer import JSON, MethodNotAllowed, NotFound, Reply, guarded, refuse, reply_json, respond
-from fillmask.http_events import PATHS
+from fillmask.http_answer import JSON, PATHS, MethodNotAllowed, NotFound, Reply, guarded, refuse, reply_json, respond
 from fillmask.service import Service
 from fillmask.settings import Settings
 
@@ -26,20 +25,20 @@ def create_app(service: Callable[[], Service], settings: Settings) -> ASGIApp:
     """The whole application; `service` gives the service or raises EngineUnavailable."""
     app = FastAPI(title="Chinese fill-mask", version=openapi.VERSION, description=openapi.DESCRIPTION,
                   redirect_slashes=False)
-    for path, operation in PATHS.items():
-        app.add_api_route(path, _operation(service, operation), methods=["POST"],
-                          **openapi.operation(operation))
-    app.add_api_route("/health", _health, methods=["GET", "HEAD"], **openapi.get("health"))
+    for path in PATHS:
+        app.add_api_route(path, _operation(service, path), methods=["POST"], **openapi.post(path))
+    app.add_api_route("/health", _health, methods=["GET"], **openapi.get("health"))
+    app.add_api_route("/health", _health, methods=["HEAD"], include_in_schema=False)
     app.add_api_route("/info", _info(service), methods=["GET"], **openapi.get("info"))
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(Exception, _internal_error)
     return _with_cors(Mounted(app), settings)
 
 
-def _operation(service: Callable[[], Service], operation: str) -> Endpoint:
+def _operation(service: Callable[[], Service], path: str) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         body, content_type = await request.body(), request.headers.get("content-type", "")
-        return _response(await run_in_threadpool(respond, service, operation, content_type, body))
+        return _response(await run_in_threadpool(respond, service, path, content_type, body))
     return endpoint
 
 

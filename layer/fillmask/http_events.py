@@ -9,15 +9,14 @@ import base64
 import binascii
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from fillmask.errors import InvalidJson
-from fillmask.http_answer import Reply, refuse, respond
+from fillmask.http_answer import PATHS, Reply, refuse, respond
 from fillmask.service import Service
 from fillmask.settings import Settings
 
 Event = dict[str, Any]
-PATHS: Final = {"/v1/fill-mask": "fill-mask"}  # what a POST to a path asks for
 V2, ALB, V1 = "2.0", "alb", "1.0"
 
 
@@ -61,9 +60,8 @@ class HttpEvents:
         except InvalidJson as error:
             return encode(refuse(error), event)
         request = read(event, self._settings.base_path)
-        operation = PATHS.get(request.route)
-        if operation and request.method == "POST" and not self._settings.cors_origins:
-            return encode(respond(self._service, operation, request.headers.get("content-type", ""), body), event)
+        if request.route in PATHS and request.method == "POST" and not self._settings.cors_origins:
+            return encode(respond(self._service, request.route, request.headers.get("content-type", ""), body), event)
         return self.through_fastapi(event, context, request, body)
 
     def through_fastapi(self, event: Event, context: object, request: Request, body: bytes) -> Event:
@@ -87,8 +85,10 @@ class HttpEvents:
         from mangum import Mangum  # noqa: PLC0415  (not on the way to a first answer)
 
         from fillmask.http_api import create_app  # noqa: PLC0415
-        return Mangum(create_app(self._service, self._settings), lifespan="off",
-                      text_mime_types=["text/", "application/json", "application/problem+json"])
+        app: Any = create_app(self._service, self._settings)
+        gateway: Any = Mangum(app, lifespan="off",
+                              text_mime_types=["text/", "application/json", "application/problem+json"])
+        return gateway  # type: ignore[no-any-return]
 
 
 def read(event: Event, base_path: str) -> Request:

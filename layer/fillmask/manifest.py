@@ -22,7 +22,7 @@ class Manifest(NamedTuple):
     mask_token: str
     special: dict[str, int]
     lowercase: bool
-    pooling: str
+    pooling: dict[str, Any]  # mode "mean" or "cls"; special_tokens: whether a mean counts [CLS] and [SEP]
     content: dict[str, Any]
 
 

@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple
 from fillmask.errors import FillMaskError, InvalidJson, InvalidRequest, TooLarge
 from fillmask.problem import problem
 from fillmask.queue_results import BATCH_ENTRIES, RESULT_BYTES, Result, ResultQueue, encode
-from fillmask.schema import loads
+from fillmask.validate import loads
 
 DEFAULT_OPERATION: Final = "fill-mask"
 PASSING: Final = frozenset({"engine_unavailable", "internal"})
@@ -90,7 +90,7 @@ class QueueAdapter:
             return encode({**head, "error": problem(error)})
         except Exception as error:  # noqa: BLE001  one message must not take the others down
             # By its type alone: the message of a foreign exception may quote the text.
-            logger.error("queue: message %s: %s", message.id, type(error).__name__)  # noqa: TRY400
+            logger.error("queue: message %s: %s", message.id, type(error).__name__)
             return None
 
 

@@ -24,7 +24,7 @@ def result(value: Json, text: str, options: Options, codec: TextCodec, *, cached
             _filling(filling, text, spans, codec) for filling in value["fillings"]],
         "unknown": [{"start": start, "end": end, "text": text[start:end], "reason": reason}
                     for start, end, reason in value["unknown"]],
-        "window": {"start": min(w["start"] for w in windows), "end": max(w["end"] for w in windows)} if windows else None,
+        "window": {"start": windows[0]["start"], "end": windows[-1]["end"]} if windows else None,
         "cached": cached,
     }
 

@@ -4,10 +4,11 @@ Knows nothing of HTTP, SQS, DynamoDB or onnxruntime: it is handed an engine, a c
 are computed once, cached ones not at all, and a text's answer is the same in every company.
 """
 
+import base64
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from fillmask import limits, render, schema
 from fillmask.cache import Cache
@@ -15,6 +16,10 @@ from fillmask.engine import Engine
 from fillmask.errors import InvalidRequest, NoMask, OperationUnavailable
 from fillmask.fill import Filler, Options
 from fillmask.text import TextCodec
+from fillmask.validate import validate
+
+if TYPE_CHECKING:
+    from fillmask.embed import Embedding
 
 Json = dict[str, Any]
 RESULT_VERSION: Final = 1  # of the cached values; raise it when their meaning changes
@@ -25,66 +30,117 @@ class Service:
 
     def __init__(self, engine: Engine, codec: TextCodec, cache: Cache) -> None:
         self.manifest = engine.manifest
-        self._codec, self._cache = codec, cache
+        self._engine, self._codec, self._cache = engine, codec, cache
         self._filler = Filler(engine, codec)
 
     def answer(self, operation: str, request: object) -> Json:
         """The answer to a decoded JSON request; raises FillMaskError."""
         if operation not in OPERATIONS:
-            raise InvalidRequest(f"The operation must be one of {', '.join(OPERATIONS)}.",
-                                 errors=[{"field": "operation", "reason": f"must be one of {', '.join(OPERATIONS)}"}])
-        wanted, method = OPERATIONS[operation]
-        if operation not in self.manifest.tasks:
+            reason = f"must be one of {', '.join(OPERATIONS)}"
+            raise InvalidRequest(f"The operation {reason}.", errors=[{"field": "operation", "reason": reason}])
+        row = OPERATIONS[operation]
+        if row.task not in self.manifest.tasks:
             raise OperationUnavailable(f"The model {self.manifest.id} has no head for {operation}.")
-        return method(self, schema.validate(request, wanted))
+        return row.method(self, validate(request, row.schema))
 
     def warm_up(self) -> Json:
         """Run the model once, so that the next answer meets nothing cold."""
-        self._filler.answer([self._codec.encode(self.manifest.mask_token, self.manifest.lowercase)],
-                            Options(1, (), "independent", self.manifest.lowercase, False))
+        if "fill-mask" in self.manifest.tasks:
+            self._fill([self.manifest.mask_token], self._options({"top_k": 1}))
+        else:
+            self._embed(["一"])
         return {"ok": True}
 
     def fill_mask(self, request: Json) -> Json:
         """POST /v1/fill-mask of the contract, validated."""
         texts: list[str] = request["texts"] if "texts" in request else [request["text"]]
-        options = Options(
-            top_k=request["top_k"], targets=tuple(request.get("targets", ())), mode=request["mode"],
-            lowercase=request.get("lowercase", self.manifest.lowercase),
-            include_subwords=request["include_subwords"],
-        )
-        self._check_characters([*texts, *options.targets])
-        keys = {text: self._key("fill-mask", options, text) for text in texts}
-        found = self._cache.get_many(list(keys.values()))
-        cached = {text: json.loads(found[key]) for text, key in keys.items() if key in found}
-        computed = self._compute([text for text in keys if text not in cached], texts, options)
-        self._cache.put_many({keys[text]: json.dumps(value, separators=(",", ":")).encode()
-                              for text, value in computed.items()})
-        values = cached | computed
+        options = self._options(request)
+        _check_characters([*texts, *options.targets])
+
+        def compute(missing: Sequence[str]) -> list[bytes]:
+            return [json.dumps(value, separators=(",", ":")).encode() for value in self._fill(missing, options, texts)]
+
+        packed, cached = self._remembered("fill-mask", options, texts, compute)
+        values = {text: json.loads(value) for text, value in packed.items()}
         limits.check("answer_characters", sum(render.size(values[text], text, options) for text in texts),
                      "characters of the answer")
         return {
             "model": {"id": self.manifest.id, "digest": self.manifest.digest},
-            "results": [render.result(values[text], text, options, self._codec, cached=text in cached) for text in texts],
+            "results": [render.result(values[text], text, options, self._codec, cached=text in cached)
+                        for text in texts],
         }
 
-    def _compute(self, missing: Sequence[str], texts: Sequence[str], options: Options) -> dict[str, Json]:
-        """Values of the distinct texts that no cache had."""
-        if not missing:
-            return {}
+    def embed(self, request: Json) -> Json:
+        """POST /v1/embeddings, OpenAI's shape."""
+        texts = [request["input"]] if isinstance(request["input"], str) else request["input"]
+        width = request.get("dimensions", self.manifest.hidden)
+        if width > self.manifest.hidden:
+            reason = f"must be at most {self.manifest.hidden}, what the model has"
+            raise InvalidRequest(f"The field dimensions {reason}.", errors=[{"field": "dimensions", "reason": reason}])
+        embeddings = self._embeddings(texts)
+        vectors = [row.vector if width == self.manifest.hidden else row.leading(width) for row in embeddings]
+        as_text = request["encoding_format"] == "base64"
+        tokens = sum(row.tokens for row in embeddings)
+        return {
+            "object": "list", "model": self.manifest.id,
+            "data": [{"object": "embedding", "index": index,
+                      "embedding": base64.b64encode(vector.tobytes()).decode() if as_text else vector.tolist()}
+                     for index, vector in enumerate(vectors)],
+            "usage": {"prompt_tokens": tokens, "total_tokens": tokens,
+                      "windows": sum(row.windows for row in embeddings)},
+        }
+
+    def similarity(self, request: Json) -> Json:
+        """POST /v1/similarity: cosines of the texts against others or each other, from one batch."""
+        from fillmask.embed import similarity  # noqa: PLC0415  (numpy)
+        texts: list[str] = request["texts"]
+        against: list[str] = request.get("against", texts)
+        rows = self._embeddings([*texts, *against])
+        matrix = similarity(rows[:len(texts)], rows[len(texts):])
+        return {"model": {"id": self.manifest.id, "digest": self.manifest.digest}, "matrix": matrix}
+
+    def _options(self, request: Json) -> Options:
+        return Options(
+            top_k=request["top_k"], targets=tuple(request.get("targets", ())),
+            mode=request.get("mode", "independent"), lowercase=request.get("lowercase", self.manifest.lowercase),
+            include_subwords=request.get("include_subwords", False),
+        )
+
+    def _fill(self, missing: Sequence[str], options: Options, texts: Sequence[str] = ()) -> list[Json]:
+        """Values of texts that no cache had; errors name a text by its place in `texts`."""
         encoded = [self._codec.encode(text, options.lowercase) for text in missing]
         for text, tokens in zip(missing, encoded, strict=True):
-            index = texts.index(text)
+            index = texts.index(text) if texts else 0
             if not tokens.masks:
                 hint = self._codec.near_mask(text)
                 raise NoMask(f"Text {index} has no {self.manifest.mask_token}" + (f": {hint}." if hint else "."),
                              index=index, hint=hint)
             limits.check("masks", len(tokens.masks), f"masks of text {index}", index=index)
-        return dict(zip(missing, self._filler.answer(encoded, options), strict=True))
+        return self._filler.answer(encoded, options)
 
-    def _check_characters(self, texts: Sequence[str]) -> None:
-        for index, text in enumerate(texts):
-            limits.check("characters", len(text), f"characters of text {index}", index=index)
-        limits.check("total_characters", sum(map(len, texts)), "characters of the request")
+    def _embeddings(self, texts: Sequence[str]) -> "list[Embedding]":
+        from fillmask.embed import Embedding  # noqa: PLC0415  (numpy)
+        _check_characters(texts)
+        packed, _ = self._remembered("embed", (), texts, self._embed)
+        return [Embedding.unpack(packed[text]) for text in texts]
+
+    def _embed(self, missing: Sequence[str]) -> list[bytes]:
+        from fillmask.embed import Embedder  # noqa: PLC0415  (numpy)
+        return [embedding.pack() for embedding in Embedder(self._engine, self._codec).answer(missing)]
+
+    def _remembered(self, operation: str, options: tuple[Any, ...], texts: Sequence[str],
+                    compute: Callable[[Sequence[str]], list[bytes]]) -> tuple[dict[str, bytes], set[str]]:
+        """The packed value of each distinct text, from the cache or computed and cached; and which were cached."""
+        keys = {text: self._key(operation, options, text) for text in texts}
+        found = self._cache.get_many(list(keys.values()))
+        values = {text: found[key] for text, key in keys.items() if key in found}
+        missing = [text for text in keys if text not in values]
+        cached = set(values)
+        if missing:
+            computed = dict(zip(missing, compute(missing), strict=True))
+            self._cache.put_many({keys[text]: value for text, value in computed.items()})
+            values |= computed
+        return values, cached
 
     def _key(self, operation: str, options: tuple[Any, ...], text: str) -> str:
         """SHA-256 over everything that decides the answer; no text can be read back from it."""
@@ -92,6 +148,22 @@ class Service:
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-OPERATIONS: Final[dict[str, tuple[schema.Schema, Callable[[Service, Json], Json]]]] = {
-    "fill-mask": (schema.FILL_MASK, Service.fill_mask),
+def _check_characters(texts: Sequence[str]) -> None:
+    for index, text in enumerate(texts):
+        limits.check("characters", len(text), f"characters of text {index}", index=index)
+    limits.check("total_characters", sum(map(len, texts)), "characters of the request")
+
+
+class Operation(NamedTuple):
+    """What an operation takes, what answers it, and the task that the model must have been built for."""
+
+    schema: schema.Schema
+    method: Callable[[Service, Json], Json]
+    task: str
+
+
+OPERATIONS: Final = {
+    "fill-mask": Operation(schema.FILL_MASK, Service.fill_mask, "fill-mask"),
+    "embed": Operation(schema.EMBED, Service.embed, "embed"),
+    "similarity": Operation(schema.SIMILARITY, Service.similarity, "embed"),
 }

@@ -90,7 +90,8 @@ class TextCodec:
         encoding = self._tokenizer(lowercase).encode(text, add_special_tokens=False)
         ids, spans = encoding.ids, encoding.offsets
         special = self._manifest.special
-        unseen = [Stretch(*span, "unknown") for token, span in zip(ids, spans, strict=True) if token == special["unknown"]]
+        unseen = [Stretch(*span, "unknown") for token, span in zip(ids, spans, strict=True)
+                  if token == special["unknown"]]
         unseen += self._lost(text, lowercase, unseen)
         return Encoded(ids, spans, [i for i, token in enumerate(ids) if token == special["mask"]], _merge(unseen))
 
