@@ -90,7 +90,7 @@ class QueueAdapter:
             return encode({**head, "error": problem(error)})
         except Exception as error:  # noqa: BLE001  one message must not take the others down
             # By its type alone: the message of a foreign exception may quote the text.
-            logger.error("queue: message %s: %s", message.id, type(error).__name__)  # noqa: TRY400
+            logger.error("queue: message %s: %s", message.id, type(error).__name__)
             return None
 
 
