@@ -4,8 +4,9 @@ import pytest
 
 from dynamodb_local import dynamodb_local
 from fillmask import cache_table
+from sqs_local import sqs_local
 
-__all__ = ["dynamodb_local"]
+__all__ = ["dynamodb_local", "sqs_local"]
 
 
 @pytest.fixture

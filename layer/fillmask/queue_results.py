@@ -57,7 +57,7 @@ class ResultQueue:
         try:
             answer = self._client.send_message_batch(QueueUrl=self._url, Entries=entries)
         except Exception as error:  # noqa: BLE001  throttled, no credentials, no answer: all passing
-            return batch, hasattr(error, "response")
+            return batch, bool(getattr(error, "response", None))  # time-outs have one too: None
         accepted = {success["Id"] for success in answer.get("Successful", ())}
         return [result for number, result in enumerate(batch) if str(number) not in accepted], False
 
