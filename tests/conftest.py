@@ -1,12 +1,41 @@
 """Fixtures every test module may use."""
 
+import os
+from pathlib import Path
+
 import pytest
 
+os.environ["FILLMASK_MODEL_DIR"] = "layer/model"  # before handler.py, the reader of the environment, is imported
+
 from dynamodb_local import dynamodb_local
-from fillmask import cache_table
+from fillmask import cache_table, manifest
+from fillmask.cache import MemoryCache
+from fillmask.onnx_engine import OnnxEngine
+from fillmask.service import Service
+from fillmask.text import TextCodec
 from sqs_local import sqs_local
 
 __all__ = ["dynamodb_local", "sqs_local"]
+
+MODEL = Path("layer/model")
+
+
+@pytest.fixture(scope="session")
+def engine() -> OnnxEngine:
+    """The embedded model's engine."""
+    return OnnxEngine.load(MODEL, manifest.read(MODEL), threads=1)
+
+
+@pytest.fixture(scope="session")
+def codec(engine: OnnxEngine) -> TextCodec:
+    """The embedded model's tokenizer."""
+    return TextCodec.load(MODEL, engine.manifest)
+
+
+@pytest.fixture(scope="session")
+def service(engine: OnnxEngine, codec: TextCodec) -> Service:
+    """The service on the embedded model, with a cache that keeps nothing."""
+    return Service(engine, codec, MemoryCache(0, 1))
 
 
 @pytest.fixture
