@@ -7,7 +7,8 @@ from typing import Any
 
 from fillmask.errors import NoMask
 from fillmask.queue_results import Result, ResultQueue
-from fillmask.schema import FILL_MASK, validate
+from fillmask.schema import FILL_MASK
+from fillmask.validate import validate
 
 EVENTS = Path(__file__).resolve().parent / "events"
 Json = dict[str, Any]

@@ -11,7 +11,7 @@ import sick_tables
 from dynamodb_local import ENVIRONMENT, DynamoDBLocal
 from fillmask.breaker import LONGEST_PAUSE_SECONDS, PAUSE_SECONDS, Breaker
 from fillmask.cache import MemoryCache, TieredCache
-from fillmask.cache_table import ROUND_WAITS, TableCache, build_client
+from fillmask.cache_table import ROUND_WAITS, SCHEMA, TableCache, build_client
 
 TTL = 3600
 
@@ -135,6 +135,23 @@ def test_a_table_that_falls_silent_between_read_and_write(opened: Opener) -> Non
         assert time.perf_counter() - start < 0.6
         assert cache.get_many(["a"]) == {}
         assert time.perf_counter() - start < 0.7
+
+
+def test_one_failure_is_made_good_by_the_retry(caplog: pytest.LogCaptureFixture) -> None:
+    class Hiccup:
+        calls = 0
+
+        def batch_get_item(self, **_: object) -> dict[str, object]:
+            self.calls += 1
+            if self.calls == 1:
+                raise ConnectionResetError
+            item = {"k": {"S": "a"}, "v": {"B": b"1"}, "t": {"N": "1600"}, "s": {"N": str(SCHEMA)}}
+            return {"Responses": {"answers": [item]}, "UnprocessedKeys": {}}
+
+    client = Hiccup()
+    assert TableCache(client, "answers", TTL, clock=lambda: 1000).get_many(["a"]) == {"a": b"1"}
+    assert client.calls == 2
+    assert warnings(caplog) == []
 
 
 def test_without_credentials(

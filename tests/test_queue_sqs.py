@@ -174,6 +174,14 @@ def test_what_was_refused_in_part_is_sent_once_more_and_then_reported() -> None:
     assert client.batches == [["m1", "m2", "m3", "m4"], ["m2", "m3"]]
 
 
+def test_a_batch_holds_ten_messages_and_one_mebibyte() -> None:
+    client = Partial({})
+    results = [Result(f"m{number}", None, "字" * (BATCH_BYTES // 3 // 4)) for number in range(5)]
+    results += [Result(f"s{number}", None, "{}") for number in range(13)]
+    assert ResultQueue("https://sqs/results", connect=lambda: client).send(results) == set()
+    assert [len(batch) for batch in client.batches] == [3, 10, 5]
+
+
 @pytest.mark.parametrize("trouble", ["gone", "silent", "closed", "no region"])
 def test_a_result_queue_in_trouble_reports_and_ends_in_time(
     trouble: str, sqs_local: SqsLocal, monkeypatch: pytest.MonkeyPatch

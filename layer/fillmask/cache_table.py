@@ -121,7 +121,7 @@ class TableCache:
         # Not later than this cache would write it: a time in milliseconds is never over, and a shorter
         # TTL in the settings counts for older items too.
         fresh = now < expires <= now + self._ttl_seconds + CLOCK_SKEW_SECONDS
-        return (key, value) if fresh and schema == SCHEMA and isinstance(value, bytes) else ("", b"")
+        return (key, value) if fresh and schema == SCHEMA else ("", b"")
 
 
 def connect(table: str, ttl_seconds: int) -> TableCache:
