@@ -56,7 +56,7 @@ class OnnxEngine:
             batch = [queries[index] for index in run]
             inputs = feeds(batch) | {
                 "predict": _even(sum(len(query.positions) for query in batch)),
-                "subwords": np.array(int(subwords)), "k": np.array([k]),
+                "subwords": np.array(int(subwords)), "k": np.array([min(k, self.manifest.vocabulary)]),
                 "targets": np.array(targets, dtype=np.int64),
             }
             predictions = _predictions(*self.run(FILL_OUTPUTS, inputs))
