@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from fillmask import limits, openapi
+from fillmask import limits, openapi, page
 from fillmask.http_answer import JSON, PATHS, MethodNotAllowed, NotFound, Reply, guarded, refuse, reply_json, respond
 from fillmask.service import Service
 from fillmask.settings import Settings
@@ -27,6 +27,7 @@ def create_app(service: Callable[[], Service], settings: Settings) -> ASGIApp:
                   redirect_slashes=False)
     for path in PATHS:
         app.add_api_route(path, _operation(service, path), methods=["POST"], **openapi.post(path))
+    app.add_api_route("/", _page(), methods=["GET", "HEAD"], include_in_schema=False)
     app.add_api_route("/health", _health, methods=["GET"], **openapi.get("health"))
     app.add_api_route("/health", _health, methods=["HEAD"], include_in_schema=False)
     app.add_api_route("/info", _info(service), methods=["GET"], **openapi.get("info"))
@@ -39,6 +40,14 @@ def _operation(service: Callable[[], Service], path: str) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         body, content_type = await request.body(), request.headers.get("content-type", "")
         return _response(await run_in_threadpool(respond, service, path, content_type, body))
+    return endpoint
+
+
+def _page() -> Endpoint:
+    content, headers = page.load()
+
+    async def endpoint(request: Request) -> Response:
+        return Response(content, media_type="text/html", headers=headers)
     return endpoint
 
 
