@@ -7,10 +7,14 @@ Not under test here: Lambda's own machinery, Amazon Linux, other CPU architectur
 import os
 import platform
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
@@ -23,6 +27,7 @@ from runtime_api import ARN, Answer, RuntimeApi
 BOOTSTRAP: Final = Path(__file__).with_name("lambda_bootstrap.py")
 LOCAL: Final = f"{sys.version_info.major}.{sys.version_info.minor}"
 ARCH: Final = {"x86_64": "x86_64", "aarch64": "arm64"}[platform.machine()]
+EMBEDDED: Final = layers.ROOT / "layer" / "model"
 CLIENT: Final = ("awslambdaric==4.2.2", "simplejson==4.3.0", "snapshot-restore-py==1.0.0")
 
 
@@ -35,42 +40,46 @@ class Layout(NamedTuple):
     interpreter: bytecode.Interpreter
 
 
-def layout(folder: Path, python: str = LOCAL) -> Layout:
-    """Build the embedded model's layers for this machine and `python`, and merge them under `folder`."""
+def layout(python: str = LOCAL, model: Path = EMBEDDED, out: Path | None = None) -> Layout:
+    """Build the layers for this machine and `python` and merge them; LookupError without such a Python.
+
+    All of it lies in `out` and is made anew only when something changed."""
     interpreter = bytecode.find(python, None)
     if interpreter is None:
         raise LookupError(f"no Python {python} on this machine")
-    out = layers.ROOT / ".build" / "lambda" / python
+    out = out or layers.ROOT / ".build" / "lambda" / python
     target = layers.Target(ARCH, python, interpreter)
-    parts = layers.parts(layers.ROOT, layers.ROOT / "layer" / "model", target)
-    places = bring_up_to_date([*parts, _runtime_part(python)], out, lambda _: None)
-    opt, task = folder / "opt", folder / "task"
-    for name in ("runtime", "model", "code"):
-        merge(places[name], opt)
-    merge(places["function"], task)
-    return Layout(task, opt, places["provided"], interpreter)
+    parts = [*layers.parts(layers.ROOT, model, target), _provided(target)]
+    places = bring_up_to_date(parts, out, lambda _: None)
+    lying = [places[name] for name in ("runtime", "model", "code")]
+    inputs = digest(*(part.inputs for part in parts))
+    merged = bring_up_to_date([Part("opt", "opt", inputs, partial(merge, lying))], out, lambda _: None)
+    return Layout(places["function"], merged["opt"], places["provided"], interpreter)
 
 
-def merge(source: Path, goal: Path) -> None:
-    """Add the files of `source` to `goal`, read-only folders as Lambda has them; no file may be there yet."""
-    for path in sorted(source.rglob("*")):
-        there = goal / path.relative_to(source)
-        if path.is_dir():
-            there.mkdir(parents=True, exist_ok=True)
-            continue
-        there.parent.mkdir(parents=True, exist_ok=True)
-        if there.exists():
-            raise FileExistsError(f"{there} comes from two layers")
-        shutil.copyfile(path, there)
-        there.chmod(0o444)
+def merge(lying: Sequence[Path], folder: Path) -> None:
+    """Lay the layers over each other in `folder`; FileExistsError when two hold the same file."""
+    for layer in lying:
+        for path in sorted(layer.rglob("*")):
+            goal = folder / path.relative_to(layer)
+            if path.is_dir():
+                goal.mkdir(exist_ok=True)
+            else:
+                os.link(path, goal)
 
 
-def _runtime_part(python: str) -> Part:
+def _provided(target: layers.Target) -> Part:
     """What each Lambda Python has of its own: the runtime client, and boto3 with what it needs."""
     lines = (layers.ROOT / "requirements.txt").read_text("utf-8").splitlines()
     pins = sorted([*CLIENT, *(line for line in lines if line.split("==")[0] in wheels.PROVIDED)])
-    inputs = digest(python, ARCH, *pins)
-    return Part("provided", "provided", inputs, lambda folder: wheels.fetch(pins, ARCH, python, folder))
+
+    def fill(folder: Path) -> None:
+        wheels.fetch(pins, target.arch, target.python, folder)
+        shutil.rmtree(folder / "bin", ignore_errors=True)
+        if target.interpreter is not None:
+            bytecode.compile_tree(target.interpreter, folder, "/var/runtime")
+
+    return Part("provided", "provided", digest(str(target), *pins), fill)
 
 
 class LambdaProcess:
@@ -87,16 +96,16 @@ class LambdaProcess:
         """`environment` is added to a deployed function's; None as a value takes a variable away.
         `wrapper` is put before the command: strace, taskset, valgrind."""
         self.api = RuntimeApi()
-        self.log_file = where.task.parent / f"log-{self.api.port}.txt"
         variables = {**_deployed(where, self.api.address, handler), **(environment or {})}
         command = [*wrapper, where.interpreter.path, "-I", "-S", str(BOOTSTRAP), str(where.task),
                    str(where.opt), str(where.runtime), handler]
         self.started = time.monotonic()
-        with self.log_file.open("wb") as log:
-            self.process = subprocess.Popen(
-                command, cwd=where.task, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                env={name: value for name, value in variables.items() if value is not None},
-            )
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed by stop()
+        self.process = subprocess.Popen(
+            command, cwd=where.task, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log,
+            env={name: value for name, value in variables.items() if value is not None},
+            start_new_session=True,
+        )
 
     def ready(self, timeout: float = 60) -> float:
         """Seconds from start until the function waits for an event; AssertionError when its init failed."""
@@ -121,18 +130,23 @@ class LambdaProcess:
     @property
     def log(self) -> str:
         """Everything the function wrote so far."""
-        return self.log_file.read_text("utf-8", errors="replace")
+        if not self._log.closed:
+            size = os.fstat(self._log.fileno()).st_size
+            self._text = os.pread(self._log.fileno(), size, 0).decode("utf-8", "replace")
+        return self._text
 
     def stop(self) -> None:
-        """End the process and the server."""
-        self.process.terminate()
-        try:
-            self.process.wait(10)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        """End the process, what it is wrapped in, and the server."""
+        for way in (signal.SIGTERM, signal.SIGKILL):
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, way)  # its own group: strace does not end for its own SIGTERM
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(5)
+                break
         self.api.restored.set()
         self.api.close()
+        self._text = self.log
+        self._log.close()
 
     def __enter__(self) -> Self:
         return self
@@ -142,7 +156,7 @@ class LambdaProcess:
     ) -> None:
         self.stop()
 
-    def _wait(self, done: Any, timeout: float) -> None:
+    def _wait(self, done: Callable[[], bool], timeout: float) -> None:
         end = time.monotonic() + timeout
         while not done():
             if self.process.poll() is not None and not done():

@@ -12,6 +12,7 @@ Not a sandbox: time-outs, freezing and memory limits are the test's own business
 
 import json
 import queue
+import sys
 import threading
 import time
 import uuid
@@ -47,11 +48,10 @@ class RuntimeApi:
         self.at_snapshot = threading.Event()  # the function is loaded and its snapshot could be taken
         self.restored = threading.Event()
         self.init_error: dict[str, Any] | None = None
-        self.events: queue.Queue[_Event] = queue.Queue()
+        self.events: queue.Queue[_Event | None] = queue.Queue()
         self.waiting: dict[str, Future[tuple[Any, dict[str, Any] | None]]] = {}
         handler = type("Handler", (_Handler,), {"api": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), handler)
         self.port = int(self._server.server_address[1])
         self.address = f"127.0.0.1:{self.port}"
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
@@ -74,6 +74,7 @@ class RuntimeApi:
 
     def close(self) -> None:
         """Stop serving; a client that still waits for an event loses its connection."""
+        self.events.put(None)
         self._server.shutdown()
         self._server.server_close()
 
@@ -86,14 +87,27 @@ class RuntimeApi:
         self.close()
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A function that was stopped drops its connection; anything else is worth its traceback."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
 class _Handler(BaseHTTPRequestHandler):
     api: ClassVar[RuntimeApi]
     protocol_version = "HTTP/1.1"
+    wbufsize = -1  # head and body in one packet: in two, delayed acknowledgements add 40 ms to each call
 
     def do_GET(self) -> None:
         if self.path == f"{PREFIX}/invocation/next":
             self.api.ready.set()
             event = self.api.events.get()
+            if event is None:  # the server closes
+                self.close_connection = True
+                return
             deadline = int((time.time() + event.timeout) * 1000)
             self._send(200, event.body, {
                 "Lambda-Runtime-Aws-Request-Id": event.request_id,
@@ -141,6 +155,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+        self.wfile.flush()
 
     def log_message(self, format: str, *args: Any) -> None:
         """Nothing: the tests print what they need."""

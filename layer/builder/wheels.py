@@ -24,9 +24,9 @@ PROVIDED: Final = frozenset(
     {"boto3", "botocore", "jmespath", "python-dateutil", "s3transfer", "six", "urllib3"}
 )
 
-# Asked for by importlib.metadata when OTEL_PROPAGATORS or OTEL_PYTHON_CONTEXT is set; no other package
-# needs its own on our paths, and pydantic reads every one it finds while it is imported.
-KEPT_METADATA: Final = ("opentelemetry_api",)
+# What importlib.metadata is asked for on our paths: the versions in GET /info, and OpenTelemetry's entry points
+# when OTEL_PROPAGATORS is set. The other packages' go: pydantic reads every one it finds while it is imported.
+KEPT_METADATA: Final = ("fastapi", "mangum", "numpy", "onnxruntime", "opentelemetry_api", "tokenizers")
 
 # Glob patterns under the packages' folder. libonnxruntime.so is for C programs: the Python binding has
 # the engine linked in. libonnxruntime_providers_shared.so stays, or each import logs a warning.
