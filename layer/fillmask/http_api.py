@@ -11,6 +11,7 @@ from fastapi import FastAPI, Request, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
+from starlette.routing import Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from fillmask import limits, openapi
@@ -27,9 +28,9 @@ def create_app(service: Callable[[], Service], settings: Settings) -> ASGIApp:
                   redirect_slashes=False)
     for path in PATHS:
         app.add_api_route(path, _operation(service, path), methods=["POST"], **openapi.post(path))
-    app.add_api_route("/health", _health, methods=["GET"], **openapi.get("health"))
-    app.add_api_route("/health", _health, methods=["HEAD"], include_in_schema=False)
-    app.add_api_route("/info", _info(service), methods=["GET"], **openapi.get("info"))
+    for name, endpoint in (("health", _health), ("info", _info(service))):
+        app.add_api_route(f"/{name}", endpoint, methods=["GET"], **openapi.get(name))
+        app.add_api_route(f"/{name}", endpoint, methods=["HEAD"], include_in_schema=False)
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(Exception, _internal_error)
     return _with_cors(Mounted(app), settings)
@@ -37,9 +38,16 @@ def create_app(service: Callable[[], Service], settings: Settings) -> ASGIApp:
 
 def _operation(service: Callable[[], Service], path: str) -> Endpoint:
     async def endpoint(request: Request) -> Response:
-        body, content_type = await request.body(), request.headers.get("content-type", "")
+        body = None if _event(request.scope).get("fillmask.malformed") else await request.body()
+        content_type = request.headers.get("content-type", "")
         return _response(await run_in_threadpool(respond, service, path, content_type, body))
     return endpoint
+
+
+def _event(scope: Scope) -> dict[str, Any]:
+    """What http_events.py says of the event behind a request; nothing on a local server."""
+    event: dict[str, Any] = scope.get("aws.event", {})
+    return event
 
 
 async def _health() -> Response:
@@ -62,9 +70,15 @@ async def _http_error(request: Request, error: Any) -> Response:
     """What routing raises: 404 and 405."""
     if error.status_code == 405:
         response = _response(refuse(MethodNotAllowed("This path does not take this method.")))
-        response.headers.update(error.headers or {})
+        response.headers["allow"] = ", ".join(_methods(request))
         return response
     return _response(refuse(NotFound("There is nothing at this path.")))
+
+
+def _methods(request: Request) -> list[str]:
+    """All that the path takes: a route knows its own methods only, and a path can have two."""
+    routes = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
+    return sorted({method for route in routes for method in route.methods})
 
 
 async def _internal_error(request: Request, error: Exception) -> Response:
@@ -80,9 +94,9 @@ class Mounted:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """ASGI; the prefix comes from the event (http_events.py), none on a local server."""
+        """ASGI; the prefix comes from the event (http_events.py), or from the server's own root path."""
         if scope["type"] == "http":
-            prefix = scope.get("aws.event", {}).get("fillmask.prefix", "")
+            prefix = str(_event(scope).get("fillmask.prefix", scope.get("root_path", "")))
             path = scope["path"].rstrip("/")
             scope = dict(scope, root_path=prefix, path=path if len(path) > len(prefix) else prefix + "/")
         await self._app(scope, receive, send)

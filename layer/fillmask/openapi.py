@@ -105,7 +105,8 @@ def post(path: str) -> dict[str, Any]:
     body = {"required": True, "content": {"application/json": {
         "schema": row["request"], "examples": {key: {"value": value} for key, value in row["examples"].items()}}}}
     refusals = [code for code in TABLE if code not in ("unknown_event", "not_found", "method_not_allowed")]
-    return _route(row["summary"], row["answer"], refusals) | {"openapi_extra": {"requestBody": body}, "operation_id": path.strip("/")}
+    return _route(row["summary"], row["answer"], refusals) | {
+        "openapi_extra": {"requestBody": body}, "operation_id": path.strip("/")}
 
 
 def get(name: str) -> dict[str, Any]:

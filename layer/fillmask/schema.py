@@ -67,7 +67,11 @@ HF_FILL_MASK: Final[Schema] = {
 }
 HF_FEATURES: Final[Schema] = {
     "type": "object",
-    "properties": {"inputs": EMBED["properties"]["input"], "parameters": HF_OPTIONS, "options": HF_OPTIONS},
+    "properties": {
+        "inputs": EMBED["properties"]["input"], "dimensions": EMBED["properties"]["dimensions"],
+        "normalize": {"type": "boolean", "const": True, "description": "Vectors always have length 1."},
+        "parameters": HF_OPTIONS, "options": HF_OPTIONS,
+    },
     "required": ["inputs"],
 }
 HF_SIMILARITY: Final[Schema] = {
