@@ -62,10 +62,13 @@ PATHS: Final[dict[str, Callable[[Service, object], Any]]] = {  # what a POST to 
 }
 
 
+# Clients of these paths put just one member of a body into the message of what they raise.
+SHOWN: Final = {"/v1/embeddings": "message"} | {path: "error" for path in PATHS if path.startswith("/hf/")}
+
+
 def respond(service: Callable[[], Service], path: str, content_type: str, body: bytes | None) -> Reply:
     """Decode, call, encode. `service` may raise EngineUnavailable: then so does every operation, as a 503."""
-    refusal = hf_refuse if path.startswith("/hf/") else refuse
-    return guarded(lambda: reply_json(200, JSON, PATHS[path](service(), decode(content_type, body))), refusal)
+    return guarded(lambda: reply_json(200, JSON, PATHS[path](service(), decode(content_type, body))), SHOWN.get(path))
 
 
 def decode(content_type: str, body: bytes | None) -> Any:
@@ -83,28 +86,22 @@ def decode(content_type: str, body: bytes | None) -> Any:
         raise
 
 
-def refuse(error: FillMaskError) -> Reply:
-    """A problem+json reply."""
-    content = problem(error)
+def refuse(error: FillMaskError, shown: str | None = None) -> Reply:
+    """A problem+json reply, with its detail a second time as the member `shown` if there is one."""
+    content = problem(error) | ({shown: error.detail} if shown else {})
     return reply_json(content["status"], PROBLEM, content)
 
 
-def hf_refuse(error: FillMaskError) -> Reply:
-    """The same with the member "error", which Hugging Face's clients put into what they raise."""
-    content = problem(error) | {"error": error.detail}
-    return reply_json(content["status"], PROBLEM, content)
-
-
-def guarded(work: Callable[[], Reply], refusal: Callable[[FillMaskError], Reply] = refuse) -> Reply:
+def guarded(work: Callable[[], Reply], shown: str | None = None) -> Reply:
     """The reply of `work`, or the problem that it raised; never an exception, never a traceback."""
     try:
         return work()
     except FillMaskError as error:
-        return refusal(error)
+        return refuse(error, shown)
     except Exception as error:  # noqa: BLE001  the last resort: a 500 with an id instead of a traceback
         number = str(uuid.uuid4())
         log.error("request %s failed: %s", number, where(error))
-        return refusal(FillMaskError("The request failed; the log has its id.", request_id=number))
+        return refuse(FillMaskError("The request failed; the log has its id.", request_id=number), shown)
 
 
 def where(error: BaseException) -> str:
