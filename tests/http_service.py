@@ -54,6 +54,6 @@ def failing_service() -> Any:
     return Faulty()
 
 
-def http(service: Callable[[], Any] = service, **more: str) -> HttpEvents:
+def http(service: Callable[[], Any] = service, base_path: str = "", cors_origins: str = "") -> HttpEvents:
     """The HTTP half of the handler, with such settings."""
-    return HttpEvents(service, settings(**more))
+    return HttpEvents(service, settings(base_path=base_path, cors_origins=cors_origins))

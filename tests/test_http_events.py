@@ -14,8 +14,8 @@ from problems import SECRET, check_problem_reply
 REQUEST = json.dumps({"text": TEXT, "top_k": 3}, ensure_ascii=False)
 
 
-def send(event: Event, **settings: str) -> Answer:
-    return answer(http_service.http(**settings).answer(event, None))
+def send(event: Event, base_path: str = "") -> Answer:
+    return answer(http_service.http(base_path=base_path).answer(event, None))
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -132,8 +132,8 @@ def test_the_content_type_is_read_in_any_case(name: str) -> None:
 
 @pytest.mark.parametrize("name", STAGED)
 @pytest.mark.parametrize("stage", ["prod", "v1", "health", "Prod_2"])
-@pytest.mark.parametrize(("path", "method"), [(FILL, "POST"), ("/health", "GET"), ("/docs", "GET"), (FILL + "/", "POST"),
-                                              ("/health/", "GET")])
+@pytest.mark.parametrize(("path", "method"), [
+    (FILL, "POST"), ("/health", "GET"), ("/docs", "GET"), (FILL + "/", "POST"), ("/health/", "GET")])
 def test_a_stage_before_the_path_is_no_part_of_it(name: str, stage: str, path: str, method: str) -> None:
     assert send(dressed(name, path, REQUEST, method=method, stage=stage)).status == 200
 

@@ -11,10 +11,9 @@ from fastapi import FastAPI, Request, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
-from starlette.routing import Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from fillmask import limits, openapi
+from fillmask import openapi
 from fillmask.http_answer import JSON, PATHS, MethodNotAllowed, NotFound, Reply, guarded, refuse, reply_json, respond
 from fillmask.service import Service
 from fillmask.settings import Settings
@@ -24,13 +23,11 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 def create_app(service: Callable[[], Service], settings: Settings) -> ASGIApp:
     """The whole application; `service` gives the service or raises EngineUnavailable."""
-    app = FastAPI(title="Chinese fill-mask", version=openapi.VERSION, description=openapi.DESCRIPTION,
-                  redirect_slashes=False)
+    app = Documented(redirect_slashes=False)
     for path in PATHS:
-        app.add_api_route(path, _operation(service, path), methods=["POST"], **openapi.post(path))
+        app.add_api_route(path, _operation(service, path), methods=["POST"])
     for name, endpoint in (("health", _health), ("info", _info(service))):
-        app.add_api_route(f"/{name}", endpoint, methods=["GET"], **openapi.get(name))
-        app.add_api_route(f"/{name}", endpoint, methods=["HEAD"], include_in_schema=False)
+        app.add_api_route(f"/{name}", endpoint, methods=["GET", "HEAD"])
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(Exception, _internal_error)
     return _with_cors(Mounted(app), settings)
@@ -58,7 +55,7 @@ async def _health() -> Response:
 def _info(service: Callable[[], Service]) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         """The model's manifest, the limits and the versions in use."""
-        return _response(guarded(lambda: reply_json(200, JSON, openapi.info(service().manifest, limits.TABLE))))
+        return _response(guarded(lambda: reply_json(200, JSON, openapi.info(service().manifest))))
     return endpoint
 
 
@@ -70,21 +67,23 @@ async def _http_error(request: Request, error: Any) -> Response:
     """What routing raises: 404 and 405."""
     if error.status_code == 405:
         response = _response(refuse(MethodNotAllowed("This path does not take this method.")))
-        response.headers["allow"] = ", ".join(_methods(request))
+        response.headers["allow"] = ", ".join(sorted(error.headers["Allow"].split(", ")))
         return response
     return _response(refuse(NotFound("There is nothing at this path.")))
-
-
-def _methods(request: Request) -> list[str]:
-    """All that the path takes: a route knows its own methods only, and a path can have two."""
-    routes = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
-    return sorted({method for route in routes for method in route.methods})
 
 
 async def _internal_error(request: Request, error: Exception) -> Response:
     def fail() -> Reply:
         raise error
     return _response(guarded(fail))
+
+
+class Documented(FastAPI):
+    """FastAPI with our own document."""
+
+    def openapi(self) -> dict[str, Any]:
+        """See openapi.py."""
+        return openapi.document()
 
 
 class Mounted:
