@@ -64,8 +64,10 @@ def tensors(hidden: int, layers: int, ffn: int, positions: int, size: int, seed:
 
 
 def write(folder: Path, *, hidden: int = 768, layers: int = 12, heads: int = 12, ffn: int = 3072, positions: int = 512,
-          size: int = 21128, seed: int = 0, **config: Any) -> Path:
+          size: int = 21128, tokens: list[str] | None = None, seed: int = 0, **config: Any) -> Path:
     """A Hugging Face folder: config.json, model.safetensors, vocab.txt, tokenizer_config.json."""
+    tokens = tokens or vocabulary(size)
+    size = len(tokens)
     folder.mkdir(parents=True, exist_ok=True)
     described = {
         "model_type": "bert", "architectures": ["BertForMaskedLM"], "hidden_act": "gelu", "hidden_size": hidden,
@@ -74,7 +76,7 @@ def write(folder: Path, *, hidden: int = 768, layers: int = 12, heads: int = 12,
         "pad_token_id": 0,
     }
     (folder / "config.json").write_text(json.dumps(described | config), encoding="utf-8")
-    (folder / "vocab.txt").write_text("\n".join(vocabulary(size)) + "\n", encoding="utf-8")
+    (folder / "vocab.txt").write_text("\n".join(tokens) + "\n", encoding="utf-8")
     (folder / "tokenizer_config.json").write_text('{"do_lower_case": false}', encoding="utf-8")
     save_file(tensors(hidden, layers, ffn, positions, size, seed), folder / "model.safetensors")
     return folder

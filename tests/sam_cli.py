@@ -1,7 +1,7 @@
 """SAM's own check of the template, by a pinned CLI in a virtual environment of its own.
 
 Of its own, because the CLI pins dozens of packages that the project uses in other versions. Nothing is
-contacted but the package index at the first call: the linter carries its schemas.
+contacted but the package index when it is installed: the linter carries its schemas.
 """
 
 import os
@@ -11,18 +11,17 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parents[1]
-VERSION: Final = "1.170.0"
+REQUIREMENTS: Final = Path(__file__).with_name("requirements-sam.txt")
 VENV: Final = ROOT / ".build" / "sam-venv"
 
 
 def install() -> Path:
-    """The `sam` command, installed when it is not there yet."""
-    mark = VENV / "version"
-    if not mark.is_file() or mark.read_text("utf-8") != VERSION:
-        subprocess.run([sys.executable, "-m", "venv", "--clear", str(VENV)], check=True)
+    """The `sam` command in the pinned version, installed when it is not there yet."""
+    version = REQUIREMENTS.read_text("utf-8").strip().removeprefix("aws-sam-cli==")
+    if not list(VENV.glob(f"lib/python*/site-packages/aws_sam_cli-{version}.dist-info/RECORD")):
+        subprocess.run([sys.executable, "-m", "venv", str(VENV)], check=True)
         pip = [str(VENV / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check", "-qq"]
-        subprocess.run([*pip, f"aws-sam-cli=={VERSION}"], check=True)
-        mark.write_text(VERSION, "utf-8")
+        subprocess.run([*pip, "-r", str(REQUIREMENTS)], check=True)
     return VENV / "bin" / "sam"
 
 
@@ -36,7 +35,3 @@ def validate(template: Path, home: Path) -> subprocess.CompletedProcess[str]:
     }
     command = [str(install()), "validate", "--lint", "--template", str(template)]
     return subprocess.run(command, env=environment, cwd=home, capture_output=True, text=True, check=False)
-
-
-if __name__ == "__main__":
-    print(install())

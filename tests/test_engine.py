@@ -46,6 +46,15 @@ def test_beside_a_long_one(engine: OnnxEngine, queries: list[Query]) -> None:
     assert predict(engine, [short, long])[0] == predict(engine, [long, short])[1] == predict(engine, [short])[0]
 
 
+def test_one_position_beside_texts_of_every_length(engine: OnnxEngine, queries: list[Query]) -> None:
+    for query in queries[:12]:
+        for position in query.positions:
+            one = Query(query.ids, [position])
+            alone = engine.hidden([one])[0]
+            for other in queries[12:60:3]:
+                assert np.array_equal(engine.hidden([one, Query(other.ids, [1])])[0], alone)
+
+
 def test_fewer_candidates_are_the_beginning_of_more(engine: OnnxEngine, queries: list[Query]) -> None:
     few, many = (engine.predict(queries[:5], k, False, []) for k in (3, 50))
     for a, b in zip(few, many, strict=True):

@@ -104,7 +104,7 @@ def test_nothing_is_at_another_path(path: str, method: str) -> None:
 
 @pytest.mark.parametrize(("path", "method", "allowed"), [
     *((path, method, "POST") for path in ROUTES for method in ("GET", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS")),
-    *((path, method, "GET, HEAD") for path in ("/health", "/info", "/openapi.json", "/docs")
+    *((path, method, "GET, HEAD") for path in ("/", "/health", "/info", "/openapi.json", "/docs")
       for method in ("POST", "DELETE", "OPTIONS")),
 ])
 def test_another_method_is_refused_with_those_that_are_allowed(path: str, method: str, allowed: str) -> None:
@@ -115,7 +115,7 @@ def test_another_method_is_refused_with_those_that_are_allowed(path: str, method
         assert problem(reply)["code"] == "method_not_allowed"
 
 
-@pytest.mark.parametrize("path", ["/health", "/info", "/docs", "/openapi.json"])
+@pytest.mark.parametrize("path", ["/", "/health", "/info", "/docs", "/openapi.json"])
 def test_head_is_get_without_its_body(path: str) -> None:
     got, head = (ask(http_service.http(), path, method=method) for method in ("GET", "HEAD"))
     assert (head.status, head.headers, head.body) == (200, got.headers, b"")

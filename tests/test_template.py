@@ -5,37 +5,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 import sam_cli
 from builder import layers, wheels
+from cloudformation import load, refs
 from fillmask.settings import ROWS, Settings
 
 TEMPLATE = layers.ROOT / "template.yaml"
 FUNCTIONS = ("HttpFunction", "QueueFunction")
 
 
-class Loader(yaml.SafeLoader):
-    """YAML with CloudFormation's short forms: !Ref X becomes {"Ref": "X"}, !Sub X {"Fn::Sub": "X"}."""
-
-
-def _short_form(loader: Loader, suffix: str, node: yaml.Node) -> dict[str, Any]:
-    name = suffix if suffix == "Ref" else f"Fn::{suffix}"
-    if isinstance(node, yaml.ScalarNode):
-        return {name: loader.construct_scalar(node)}
-    if isinstance(node, yaml.SequenceNode):
-        return {name: loader.construct_sequence(node, deep=True)}
-    raise AssertionError(f"!{suffix} holds neither a scalar nor a list")
-
-
-Loader.add_multi_constructor("!", _short_form)
-
-
 @pytest.fixture(scope="module")
 def template() -> dict[str, Any]:
-    loaded = yaml.load(TEMPLATE.read_text("utf-8"), Loader)  # noqa: S506 - a SafeLoader
-    assert isinstance(loaded, dict)
-    return loaded
+    return load(TEMPLATE)
 
 
 def properties(template: dict[str, Any], name: str) -> dict[str, Any]:
@@ -57,18 +39,6 @@ def environment(template: dict[str, Any], function: str) -> dict[str, Any]:
 def statements(template: dict[str, Any], role: str) -> list[dict[str, Any]]:
     policies = properties(template, role)["Policies"]
     return [statement for policy in policies for statement in policy["PolicyDocument"]["Statement"]]
-
-
-def refs(value: Any) -> set[str]:
-    """Names behind every Ref and ${...} in `value`."""
-    if isinstance(value, dict):
-        direct = {value["Ref"]} if "Ref" in value else set()
-        text = value.get("Fn::Sub")
-        named = set(re.findall(r"\$\{([A-Za-z]+)\}", text)) if isinstance(text, str) else set()
-        return direct | named | {name for item in value.values() for name in refs(item)}
-    if isinstance(value, list):
-        return {name for item in value for name in refs(item)}
-    return set()
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)

@@ -116,7 +116,7 @@ def default_model() -> Path:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("layer", description="Assemble the three layers and the function.")
+    parser = argparse.ArgumentParser("./build.sh layer", description="Assemble the three layers and the function.")
     parser.add_argument("--arch", choices=sorted(wheels.MACHINES), default=DEFAULT_ARCH,
                         help="the function's architecture; default: %(default)s")
     parser.add_argument("--python", type=_version, default=DEFAULT_PYTHON,

@@ -2,7 +2,8 @@
 
 Importing the AWS SDK and building a client costs about 200 ms. Until that is done this cache knows
 nothing and remembers a bounded number of writes; the building starts, on a thread, with the first write,
-which is when the first answer has been computed. It is not a queue: what it remembers may be forgotten.
+which is when the first answer has been computed, and ends with writing what waits.
+It is not a queue: what it remembers may be forgotten.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -77,6 +78,11 @@ class LazyTableCache:
         if self._building.locked():
             return
         try:
-            Thread(target=self.connect_now, name="cache-table", daemon=True).start()
+            Thread(target=self._connect_and_flush, name="cache-table", daemon=True).start()
         except RuntimeError as error:  # no thread to be had
             self._breaker.failed(reason_for(error))
+
+    def _connect_and_flush(self) -> None:
+        """A later write may never come: what waits is written as soon as there is a table."""
+        self.connect_now()
+        self.put_many({})

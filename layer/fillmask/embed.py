@@ -31,10 +31,10 @@ class Embedding(NamedTuple):
         return HEADER.pack(self.tokens, self.windows) + self.vector.astype("<f4").tobytes()
 
     @classmethod
-    def unpack(cls, value: bytes) -> "Embedding":
-        """What `pack` made."""
+    def unpack(cls, value: bytes, width: int) -> "Embedding":
+        """What `pack` made of a vector of `width`; raise ValueError or struct.error for anything else."""
         tokens, windows = HEADER.unpack_from(value)
-        return cls(np.frombuffer(value, dtype="<f4", offset=HEADER.size), tokens, windows)
+        return cls(np.frombuffer(value, dtype="<f4", offset=HEADER.size).reshape(width), tokens, windows)
 
     def leading(self, dimensions: int) -> npt.NDArray[np.float32]:
         """The first dimensions, normalised again."""

@@ -4,6 +4,7 @@ Works on token ids. What comes out is a plain JSON value without a character of 
 ids, offsets), so it can be cached as it is; render.py puts the text back in.
 """
 
+import json
 from collections.abc import Sequence
 from math import exp
 from typing import Any, NamedTuple
@@ -180,3 +181,11 @@ class Filler:
             mask["start"], mask["end"] = text.spans[mask.pop("token")]
         return {"tokens": len(text.ids) + 2, "masks": masks, "fillings": fillings,
                 "unknown": [list(stretch) for stretch in text.unknown]}
+
+
+def unpack_filled(value: bytes) -> dict[str, Any]:
+    """An answer out of a cache; raise ValueError when it is not one."""
+    answer = json.loads(value)
+    if not isinstance(answer, dict) or answer.keys() != {"tokens", "masks", "fillings", "unknown"}:
+        raise ValueError("not a cached answer")
+    return answer

@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from fillmask import openapi
+from fillmask import openapi, page
 from fillmask.http_answer import JSON, PATHS, MethodNotAllowed, NotFound, Reply, guarded, refuse, reply_json, respond
 from fillmask.service import Service
 from fillmask.settings import Settings
@@ -26,8 +26,8 @@ def create_app(service: Callable[[], Service], settings: Settings) -> ASGIApp:
     app = Documented(redirect_slashes=False)
     for path in PATHS:
         app.add_api_route(path, _operation(service, path), methods=["POST"])
-    for name, endpoint in (("health", _health), ("info", _info(service))):
-        app.add_api_route(f"/{name}", endpoint, methods=["GET", "HEAD"])
+    for path, endpoint in (("/", _page()), ("/health", _health), ("/info", _info(service))):
+        app.add_api_route(path, endpoint, methods=["GET", "HEAD"])
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(Exception, _internal_error)
     return _with_cors(Mounted(app), settings)
@@ -45,6 +45,14 @@ def _event(scope: Scope) -> dict[str, Any]:
     """What http_events.py says of the event behind a request; nothing on a local server."""
     event: dict[str, Any] = scope.get("aws.event", {})
     return event
+
+
+def _page() -> Endpoint:
+    content, headers = page.load()
+
+    async def endpoint(request: Request) -> Response:
+        return Response(content, media_type="text/html", headers=headers)
+    return endpoint
 
 
 async def _health() -> Response:

@@ -22,6 +22,7 @@ from fillmask.manifest import Manifest
 
 MAX_RUN_TOKENS: Final = 2048  # padded tokens of one run of the session: bounds memory, costs no speed
 MAX_RUN_MASKS: Final = 64  # positions of one run that go through the head: each is a row of the vocabulary
+LEAST_QUERIES: Final = 2  # one row alone takes a kernel whose rounding depends on how far keys are padded
 FILL_OUTPUTS: Final = ("scores", "tokens", "target_scores")
 
 log = logging.getLogger("fillmask")
@@ -55,7 +56,7 @@ class OnnxEngine:
             batch = [queries[index] for index in run]
             inputs = feeds(batch) | {
                 "predict": _even(sum(len(query.positions) for query in batch)),
-                "subwords": np.array(int(subwords)), "k": np.array([k]),
+                "subwords": np.array(int(subwords)), "k": np.array([min(k, self.manifest.vocabulary)]),
                 "targets": np.array(targets, dtype=np.int64),
             }
             predictions = _predictions(*self.run(FILL_OUTPUTS, inputs))
@@ -118,7 +119,7 @@ def feeds(batch: Sequence[Query]) -> dict[str, npt.NDArray[Any]]:
     slots = np.arange(lengths.max())
     real = slots < lengths[:, None]
     places = np.broadcast_to(slots, real.shape)[real]
-    asked = np.arange(counts.max()) < counts[:, None]
+    asked = np.arange(max(counts.max(), LEAST_QUERIES)) < counts[:, None]
     slots_asked = np.repeat(starts, asked.shape[1], axis=1)
     slots_asked[asked] += np.concatenate([np.asarray(query.positions, dtype=np.int64) for query in batch])
     return {

@@ -7,14 +7,16 @@ are computed once, cached ones not at all, and a text's answer is the same in ev
 import base64
 import hashlib
 import json
+import struct
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from fillmask import limits, render, schema
 from fillmask.cache import Cache
 from fillmask.engine import Engine
 from fillmask.errors import InvalidRequest, NoMask, OperationUnavailable
-from fillmask.fill import Filler, Options
+from fillmask.fill import Filler, Options, unpack_filled
 from fillmask.text import TextCodec
 from fillmask.validate import validate
 
@@ -57,11 +59,10 @@ class Service:
         options = self._options(request)
         _check_characters([*texts, *options.targets])
 
-        def compute(missing: Sequence[str]) -> list[bytes]:
-            return [json.dumps(value, separators=(",", ":")).encode() for value in self._fill(missing, options, texts)]
+        def compute(missing: Sequence[str]) -> list[Json]:
+            return self._fill(missing, options, texts)
 
-        packed, cached = self._remembered("fill-mask", options, texts, compute)
-        values = {text: json.loads(value) for text, value in packed.items()}
+        values, cached = self._remembered("fill-mask", options, texts, compute, FILLED)
         limits.check("answer_characters", sum(render.size(values[text], text, options) for text in texts),
                      "characters of the answer")
         return {
@@ -123,26 +124,31 @@ class Service:
         """One a text; `fields` are the texts' places in the request."""
         from fillmask.embed import Embedding  # noqa: PLC0415  (numpy)
         _check_characters(texts)
+        width = self.manifest.hidden
+        form = Form(Embedding.pack, lambda value: Embedding.unpack(value, width))
         places = dict(zip(reversed(texts), reversed(fields), strict=True))
-        packed, _ = self._remembered("embed", (), texts, lambda missing: self._embed(places, missing))
-        return [Embedding.unpack(packed[text]) for text in texts]
+        found, _ = self._remembered("embed", (), texts, lambda missing: self._embed(places, missing), form)
+        return [found[text] for text in texts]
 
-    def _embed(self, places: Mapping[str, str], missing: Sequence[str]) -> list[bytes]:
+    def _embed(self, places: Mapping[str, str], missing: Sequence[str]) -> "list[Embedding]":
         from fillmask.embed import Embedder  # noqa: PLC0415  (numpy)
-        embeddings = Embedder(self._engine, self._codec).answer(missing, [places[text] for text in missing])
-        return [embedding.pack() for embedding in embeddings]
+        return Embedder(self._engine, self._codec).answer(missing, [places[text] for text in missing])
 
     def _remembered(self, operation: str, options: tuple[Any, ...], texts: Sequence[str],
-                    compute: Callable[[Sequence[str]], list[bytes]]) -> tuple[dict[str, bytes], set[str]]:
-        """The packed value of each distinct text, from the cache or computed and cached; and which were cached."""
+                    compute: Callable[[Sequence[str]], Sequence[Any]], form: "Form") -> tuple[dict[str, Any], set[str]]:
+        """The value of each distinct text, from the cache or computed and cached; and which were cached."""
         keys = {text: self._key(operation, options, text) for text in texts}
         found = self._cache.get_many(list(keys.values()))
-        values = {text: found[key] for text, key in keys.items() if key in found}
+        values = {}
+        for text, key in keys.items():
+            # A value that does not read back (a torn write, another program's item) is a miss like any other.
+            with suppress(ValueError, KeyError, TypeError, struct.error):
+                values[text] = form.unpack(found[key])
         missing = [text for text in keys if text not in values]
         cached = set(values)
         if missing:
             computed = dict(zip(missing, compute(missing), strict=True))
-            self._cache.put_many({keys[text]: value for text, value in computed.items()})
+            self._cache.put_many({keys[text]: form.pack(value) for text, value in computed.items()})
             values |= computed
         return values, cached
 
@@ -160,6 +166,16 @@ def _check_characters(texts: Sequence[str]) -> None:
     for index, text in enumerate(texts):
         limits.check("characters", len(text), f"characters of text {index}", index=index)
     limits.check("total_characters", sum(map(len, texts)), "characters of the request")
+
+
+class Form(NamedTuple):
+    """How the values of an operation become a cache's bytes and come back."""
+
+    pack: Callable[[Any], bytes]
+    unpack: Callable[[bytes], Any]
+
+
+FILLED: Final = Form(lambda value: json.dumps(value, separators=(",", ":")).encode(), unpack_filled)
 
 
 class Operation(NamedTuple):

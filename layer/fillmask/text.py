@@ -124,11 +124,10 @@ class TextCodec:
 
     def near_mask(self, text: str) -> str | None:
         """The kind of thing in `text` that looks like a mask but is not one, as a hint without the text itself."""
-        for form in (text, unicodedata.normalize("NFKC", text)):
-            for pattern, name in NEAR_MASKS:
-                if pattern.search(form):
-                    return f"the text has {name}; the mask is written {self._manifest.mask_token}"
-        return None
+        folded = unicodedata.normalize("NFKC", text)
+        found = (name for form in (text, folded) for pattern, name in NEAR_MASKS if pattern.search(form))
+        name = next(found, None)
+        return name and f"the text has {name}; the mask is written {self._manifest.mask_token}"
 
 
 def _merge(stretches: list[Stretch]) -> list[Stretch]:
