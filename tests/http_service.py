@@ -14,6 +14,8 @@ from fillmask.http_events import HttpEvents
 from fillmask.load import load_service
 from fillmask.service import Service
 from fillmask.settings import Settings
+from http_events_made import Answer, answer, dressed
+from problems import check_problem_reply
 
 MODEL = Path(__file__).parent.parent / "layer" / "model"
 
@@ -57,3 +59,13 @@ def failing_service() -> Any:
 def http(service: Callable[[], Any] = service, base_path: str = "", cors_origins: str = "") -> HttpEvents:
     """The HTTP half of the handler, with such settings."""
     return HttpEvents(service, settings(base_path=base_path, cors_origins=cors_origins))
+
+
+def ask(events: HttpEvents, path: str, body: bytes | str | None = None, **how: Any) -> Answer:
+    """What a client gets for a request that comes as an HTTP API event."""
+    return answer(events.answer(dressed("http_api_v2", path, body, **how), None))
+
+
+def problem(reply: Answer, *sent: object) -> dict[str, Any]:
+    """The problem that an answer is, checked."""
+    return check_problem_reply(*reply, *sent)
