@@ -47,17 +47,16 @@ class Embedder:
     def __init__(self, engine: Engine, codec: TextCodec) -> None:
         self._engine, self._codec, self._manifest = engine, codec, engine.manifest
 
-    def answer(self, texts: Sequence[str]) -> list[Embedding]:
-        """One embedding a text, the same in every batch; raise InvalidRequest for a text without a token."""
-        queries: list[Query] = []
-        owners: list[int] = []
-        for index, text in enumerate(texts):
-            windows = self._queries(text)
-            if not windows:
-                raise InvalidRequest("A text has no character the model can see.",
-                                     errors=[{"field": f"input[{index}]", "reason": "has nothing to embed"}])
-            queries += windows
-            owners += [index] * len(windows)
+    def answer(self, texts: Sequence[str], fields: Sequence[str]) -> list[Embedding]:
+        """One embedding a text, the same in every batch; raise InvalidRequest for texts without a token, by the
+        `fields` of the request in which the texts stand."""
+        windows = [self._queries(text) for text in texts]
+        errors = [{"field": field, "reason": "has no character the model can see"}
+                  for field, own in zip(fields, windows, strict=True) if not own]
+        if errors:
+            raise InvalidRequest(f"{len(errors)} text(s) have nothing to embed.", errors=errors)
+        queries = [query for own in windows for query in own]
+        owners = [index for index, own in enumerate(windows) for _ in own]
         sums: list[Any] = [0.0] * len(texts)
         tokens, counts = [0] * len(texts), [0] * len(texts)
         for owner, query, states in zip(owners, queries, self._engine.hidden(queries), strict=True):

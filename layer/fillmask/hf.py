@@ -4,6 +4,7 @@ What `huggingface_hub.InferenceClient` sends and reads: for several masks a list
 list a text. As there, targets come back best first; those with nothing to score are left out.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from fillmask import schema
@@ -39,14 +40,29 @@ def _one_text(result: dict[str, Any], parameters: dict[str, Any]) -> list[Any]:
 
 def feature_extraction(service: Service, request: object) -> list[Any]:
     """The vector of one text, or a list of vectors."""
-    inputs = validate(request, schema.HF_FEATURES)["inputs"]
-    rows = service.answer("embed", {"input": inputs})["data"]
+    asked = validate(request, schema.HF_FEATURES)
+    inputs, width = asked["inputs"], {name: asked[name] for name in ("dimensions",) if name in asked}
+    rows = _answer(service, "embed", {"input": inputs} | width, {"input": "inputs"})["data"]
     return rows[0]["embedding"] if isinstance(inputs, str) else [row["embedding"] for row in rows]
 
 
 def sentence_similarity(service: Service, request: object) -> list[float]:
     """Cosine of the source sentence with each of the sentences."""
     inputs = validate(request, schema.HF_SIMILARITY)["inputs"]
-    answer = service.answer("similarity", {"texts": [inputs["source_sentence"]], "against": inputs["sentences"]})
+    answer = _answer(service, "similarity", {"texts": [inputs["source_sentence"]], "against": inputs["sentences"]},
+                     {"texts[0]": "inputs.source_sentence", "against": "inputs.sentences"})
     matrix: list[list[float]] = answer["matrix"]
     return matrix[0]
+
+
+def _answer(service: Service, operation: str, request: object, names: Mapping[str, str]) -> dict[str, Any]:
+    """The service's answer; fields in its errors get the names by which the caller knows them."""
+    try:
+        return service.answer(operation, request)
+    except InvalidRequest as error:
+        errors = [row | {"field": _renamed(row["field"], names)} for row in error.extra["errors"]]
+        raise InvalidRequest(error.detail, errors=errors) from None
+
+
+def _renamed(field: str, names: Mapping[str, str]) -> str:
+    return next((new + field.removeprefix(old) for old, new in names.items() if field.startswith(old)), field)

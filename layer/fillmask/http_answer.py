@@ -62,13 +62,20 @@ PATHS: Final[dict[str, Callable[[Service, object], Any]]] = {  # what a POST to 
 }
 
 
-def respond(service: Callable[[], Service], path: str, content_type: str, body: bytes) -> Reply:
+# Clients of these paths put just one member of a body into the message of what they raise.
+SHOWN: Final = {"/v1/embeddings": "message"} | {path: "error" for path in PATHS if path.startswith("/hf/")}
+
+
+def respond(service: Callable[[], Service], path: str, content_type: str, body: bytes | None) -> Reply:
     """Decode, call, encode. `service` may raise EngineUnavailable: then so does every operation, as a 503."""
-    return guarded(lambda: reply_json(200, JSON, PATHS[path](service(), decode(content_type, body))))
+    return guarded(lambda: reply_json(200, JSON, PATHS[path](service(), decode(content_type, body))), SHOWN.get(path))
 
 
-def decode(content_type: str, body: bytes) -> Any:
-    """The JSON value of a body; raises InvalidJson, UnsupportedMediaType or TooLarge."""
+def decode(content_type: str, body: bytes | None) -> Any:
+    """The JSON value of a body (None: it was not the base64 it was said to be); raises InvalidJson,
+    UnsupportedMediaType or TooLarge."""
+    if body is None:
+        raise InvalidJson("The body is not the base64 it is said to be.")
     limits.check("body_bytes", len(body), "bytes of the body")
     try:
         return loads(body)
@@ -79,22 +86,22 @@ def decode(content_type: str, body: bytes) -> Any:
         raise
 
 
-def guarded(work: Callable[[], Reply]) -> Reply:
+def refuse(error: FillMaskError, shown: str | None = None) -> Reply:
+    """A problem+json reply, with its detail a second time as the member `shown` if there is one."""
+    content = problem(error) | ({shown: error.detail} if shown else {})
+    return reply_json(content["status"], PROBLEM, content)
+
+
+def guarded(work: Callable[[], Reply], shown: str | None = None) -> Reply:
     """The reply of `work`, or the problem that it raised; never an exception, never a traceback."""
     try:
         return work()
     except FillMaskError as error:
-        return refuse(error)
+        return refuse(error, shown)
     except Exception as error:  # noqa: BLE001  the last resort: a 500 with an id instead of a traceback
         number = str(uuid.uuid4())
         log.error("request %s failed: %s", number, where(error))
-        return refuse(FillMaskError("The request failed; the log has its id.", request_id=number))
-
-
-def refuse(error: FillMaskError) -> Reply:
-    """A problem+json reply."""
-    content = problem(error)
-    return reply_json(content["status"], PROBLEM, content)
+        return refuse(FillMaskError("The request failed; the log has its id.", request_id=number), shown)
 
 
 def where(error: BaseException) -> str:

@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from fillmask import limits, openapi, page
+from fillmask import openapi, page
 from fillmask.http_answer import JSON, PATHS, MethodNotAllowed, NotFound, Reply, guarded, refuse, reply_json, respond
 from fillmask.service import Service
 from fillmask.settings import Settings
@@ -23,14 +23,12 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 def create_app(service: Callable[[], Service], settings: Settings) -> ASGIApp:
     """The whole application; `service` gives the service or raises EngineUnavailable."""
-    app = FastAPI(title="Chinese fill-mask", version=openapi.VERSION, description=openapi.DESCRIPTION,
-                  redirect_slashes=False)
+    # Our layer has no OpenTelemetry SDK, and a variable in the environment must not make FastAPI look for one.
+    app = Documented(redirect_slashes=False, telemetry={"auto_configure": False})
     for path in PATHS:
-        app.add_api_route(path, _operation(service, path), methods=["POST"], **openapi.post(path))
-    app.add_api_route("/", _page(), methods=["GET", "HEAD"], include_in_schema=False)
-    app.add_api_route("/health", _health, methods=["GET"], **openapi.get("health"))
-    app.add_api_route("/health", _health, methods=["HEAD"], include_in_schema=False)
-    app.add_api_route("/info", _info(service), methods=["GET"], **openapi.get("info"))
+        app.add_api_route(path, _operation(service, path), methods=["POST"])
+    for path, endpoint in (("/", _page()), ("/health", _health), ("/info", _info(service))):
+        app.add_api_route(path, endpoint, methods=["GET", "HEAD"])
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(Exception, _internal_error)
     return _with_cors(Mounted(app), settings)
@@ -38,9 +36,16 @@ def create_app(service: Callable[[], Service], settings: Settings) -> ASGIApp:
 
 def _operation(service: Callable[[], Service], path: str) -> Endpoint:
     async def endpoint(request: Request) -> Response:
-        body, content_type = await request.body(), request.headers.get("content-type", "")
+        body = None if _event(request.scope).get("fillmask.malformed") else await request.body()
+        content_type = request.headers.get("content-type", "")
         return _response(await run_in_threadpool(respond, service, path, content_type, body))
     return endpoint
+
+
+def _event(scope: Scope) -> dict[str, Any]:
+    """What http_events.py says of the event behind a request; nothing on a local server."""
+    event: dict[str, Any] = scope.get("aws.event", {})
+    return event
 
 
 def _page() -> Endpoint:
@@ -59,7 +64,7 @@ async def _health() -> Response:
 def _info(service: Callable[[], Service]) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         """The model's manifest, the limits and the versions in use."""
-        return _response(guarded(lambda: reply_json(200, JSON, openapi.info(service().manifest, limits.TABLE))))
+        return _response(guarded(lambda: reply_json(200, JSON, openapi.info(service().manifest))))
     return endpoint
 
 
@@ -71,7 +76,7 @@ async def _http_error(request: Request, error: Any) -> Response:
     """What routing raises: 404 and 405."""
     if error.status_code == 405:
         response = _response(refuse(MethodNotAllowed("This path does not take this method.")))
-        response.headers.update(error.headers or {})
+        response.headers["allow"] = ", ".join(sorted(error.headers["Allow"].split(", ")))
         return response
     return _response(refuse(NotFound("There is nothing at this path.")))
 
@@ -82,6 +87,14 @@ async def _internal_error(request: Request, error: Exception) -> Response:
     return _response(guarded(fail))
 
 
+class Documented(FastAPI):
+    """FastAPI with our own document."""
+
+    def openapi(self) -> dict[str, Any]:
+        """See openapi.py."""
+        return openapi.document()
+
+
 class Mounted:
     """Tells the application under which prefix it is reached, and that a trailing slash means nothing."""
 
@@ -89,9 +102,9 @@ class Mounted:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """ASGI; the prefix comes from the event (http_events.py), none on a local server."""
+        """ASGI; the prefix comes from the event (http_events.py), or from the server's own root path."""
         if scope["type"] == "http":
-            prefix = scope.get("aws.event", {}).get("fillmask.prefix", "")
+            prefix = str(_event(scope).get("fillmask.prefix", scope.get("root_path", "")))
             path = scope["path"].rstrip("/")
             scope = dict(scope, root_path=prefix, path=path if len(path) > len(prefix) else prefix + "/")
         await self._app(scope, receive, send)

@@ -11,23 +11,25 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from fillmask.errors import InvalidJson
-from fillmask.http_answer import PATHS, Reply, refuse, respond
+from fillmask.http_answer import PATHS, respond
 from fillmask.service import Service
 from fillmask.settings import Settings
 
 Event = dict[str, Any]
 V2, ALB, V1 = "2.0", "alb", "1.0"
+# Mangum reads the server's name and port out of these, and fails on some that a load balancer lets through.
+UNREAD = ("host", "x-forwarded-port")
 
 
 class Request(NamedTuple):
-    """An event's request. `path` is what the client asked for; `prefix` its part before our own paths."""
+    """An event's request. `path` is what the client asked for; `prefix` its part before our own paths; `body`
+    is None when it was said to be base64 and is not."""
 
-    kind: str
     method: str
     path: str
     prefix: str
     headers: dict[str, str]
+    body: bytes | None
 
     @property
     def route(self) -> str:
@@ -39,9 +41,10 @@ def kind(event: object) -> str | None:
     """Which HTTP event this is, or None."""
     if not isinstance(event, dict) or not isinstance(event.get("requestContext"), dict):
         return None
-    if "elb" in event["requestContext"]:
+    context = event["requestContext"]
+    if "elb" in context:
         return ALB
-    if event.get("version") == V2 and "http" in event["requestContext"]:
+    if event.get("version") == V2 and isinstance(context.get("http"), dict):
         return V2
     return V1 if "httpMethod" in event and "path" in event else None
 
@@ -55,31 +58,21 @@ class HttpEvents:
 
     def answer(self, event: Event, context: object) -> Event:
         """The gateway's answer to an event of known kind."""
-        try:
-            body = _body(event)
-        except InvalidJson as error:
-            return encode(refuse(error), event)
         request = read(event, self._settings.base_path)
-        if request.route in PATHS and request.method == "POST" and not self._settings.cors_origins:
-            return encode(respond(self._service, request.route, request.headers.get("content-type", ""), body), event)
-        return self.through_fastapi(event, context, request, body)
+        if request.method != "POST" or request.route not in PATHS or self._settings.cors_origins:
+            return self.through_fastapi(event, context)
+        reply = respond(self._service, request.route, request.headers.get("content-type", ""), request.body)
+        headers = {"content-length": str(len(reply.body)), "content-type": reply.media_type}
+        return encode(event, reply.status, headers, reply.body.decode())
 
-    def through_fastapi(self, event: Event, context: object, request: Request, body: bytes) -> Event:
+    def through_fastapi(self, event: Event, context: object) -> Event:
         """The same through Mangum and FastAPI."""
         if self._gateway is None:
             self._gateway = self._connect()
-        whole = dict(event, body=base64.b64encode(body).decode(), isBase64Encoded=True, path=request.path)
-        if request.kind == V2:
-            context_of = event["requestContext"]
-            whole["headers"] = event.get("headers") or {}
-            whole["requestContext"] = context_of | {
-                "http": {"sourceIp": ""} | context_of["http"] | {"path": request.path, "method": request.method}}
-        else:
-            for name in ("headers", "multiValueHeaders"):
-                if name in event:
-                    whole[name] = event[name] or {}
-        whole["fillmask.prefix"] = request.prefix
-        return self._gateway(whole, context)
+        request = read(event, self._settings.base_path)
+        reply = self._gateway(_as_v2(request), context)
+        body = "" if request.method == "HEAD" else reply["body"]
+        return encode(event, reply["statusCode"], reply["headers"], body, reply["isBase64Encoded"])
 
     def _connect(self) -> Callable[[Event, object], Event]:
         from mangum import Mangum  # noqa: PLC0415  (not on the way to a first answer)
@@ -98,28 +91,30 @@ def read(event: Event, base_path: str) -> Request:
     headers |= {str(name).lower(): ", ".join(map(str, values)) if isinstance(values, list) else ""
                 for name, values in (event.get("multiValueHeaders") or {}).items()}
     if kind_of == V2:
-        method, path = context["http"].get("method", "GET"), event.get("rawPath") or context["http"].get("path") or "/"
-        prefix = "" if context.get("stage") in (None, "$default") else f"/{context['stage']}"
+        method = context["http"].get("method") or "GET"
+        path = event.get("rawPath") or context["http"].get("path") or "/"
+        prefix = _stage(context, path)
     else:
-        method, inner = event["httpMethod"], event["path"] or "/"
+        method, inner = event.get("httpMethod") or "GET", event.get("path") or "/"
         path = context.get("path") or inner  # REST: the stage stands in the context's path only
         prefix = path[: -len(inner)] if path.endswith(inner) and inner != "/" else _stage(context, path)
-    prefix = prefix if _under(path, prefix) else ""
     if base_path and _under(path[len(prefix):], base_path):
         prefix += base_path
-    return Request(kind_of, str(method).upper(), path, prefix, headers)
+    return Request(str(method).upper(), path, prefix, headers, _body(event))
 
 
 def _stage(context: Mapping[str, Any], path: str) -> str:
-    stage = f"/{context.get('stage', '')}"
-    return stage if len(stage) > 1 and _under(path, stage) else ""
+    """The stage that begins a path. A custom domain leaves it out, and one named like a path of ours (v1) is
+    then no prefix."""
+    stage = f"/{context.get('stage') or ''}"
+    return stage if len(stage) > 1 and _under(path, stage) and path.rstrip("/") not in PATHS else ""
 
 
 def _under(path: str, prefix: str) -> bool:
     return path == prefix or path.startswith(prefix + "/")
 
 
-def _body(event: Event) -> bytes:
+def _body(event: Event) -> bytes | None:
     """The bytes of a body: text, base64, nothing, or (console test events) the JSON value itself."""
     body = event.get("body")
     if body is None:
@@ -131,18 +126,26 @@ def _body(event: Event) -> bytes:
     try:
         return base64.b64decode(body, validate=True)
     except (binascii.Error, ValueError):
-        raise InvalidJson("The body is not the base64 it is said to be.") from None
+        return None
 
 
-def encode(reply: Reply, event: Event) -> Event:
-    """The gateway's own form of a reply: what Mangum makes of the same reply from FastAPI."""
-    headers = {"content-length": str(len(reply.body)), "content-type": reply.media_type}
-    answer: Event = {"statusCode": reply.status, "body": reply.body.decode(), "isBase64Encoded": False}
+def _as_v2(request: Request) -> Event:
+    """The request as an event of payload 2.0, in whatever form it came: the one form Mangum has to read."""
+    return {
+        "version": V2, "rawQueryString": "",
+        "headers": {name: value for name, value in request.headers.items() if name not in UNREAD},
+        "requestContext": {"http": {"method": request.method, "path": request.path, "sourceIp": ""}},
+        "body": base64.b64encode(request.body or b"").decode(), "isBase64Encoded": True,
+        "fillmask.prefix": request.prefix, "fillmask.malformed": request.body is None,
+    }
+
+
+def encode(event: Event, status: int, headers: dict[str, str], body: str, is_base64: bool = False) -> Event:
+    """An answer in the form of the gateway that sent the event."""
+    answer: Event = {"statusCode": status, "body": body, "isBase64Encoded": is_base64}
     kind_of = kind(event)
     if kind_of == ALB and "multiValueHeaders" in event:
         return answer | {"multiValueHeaders": {name: [value] for name, value in headers.items()}}
     if kind_of == V1:
         return answer | {"headers": headers, "multiValueHeaders": {}}
     return answer | {"headers": headers}
-
-

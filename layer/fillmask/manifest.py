@@ -35,11 +35,21 @@ def read(folder: Path) -> Manifest:
         raise EngineUnavailable(f"There is no model.json in {folder}.") from None
     except ValueError:
         raise EngineUnavailable(f"{path} is not JSON.") from None
+    if not isinstance(content, dict):
+        raise EngineUnavailable(f"{path} is not a JSON object.")
     if content.get("format") != FORMAT:
         raise EngineUnavailable(f"{path} has format {content.get('format')!r}, and this package reads {FORMAT}.")
+    try:
+        described = _manifest(content)
+    except KeyError as error:
+        raise EngineUnavailable(f"{path} has no {error.args[0]!r}.") from None
     for name, size in content["files"].items():
         if not (folder / name).exists() or (folder / name).stat().st_size != size:
             raise EngineUnavailable(f"{folder / name} is missing or does not have the {size} bytes {path.name} says.")
+    return described
+
+
+def _manifest(content: dict[str, Any]) -> Manifest:
     return Manifest(
         id=content["id"], digest=content["digest"], tasks=tuple(content["tasks"]),
         vocabulary=content["vocabulary"], max_tokens=content["max_tokens"], hidden=content["hidden"],

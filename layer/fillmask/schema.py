@@ -32,12 +32,13 @@ EMBED: Final[Schema] = {
     "properties": {
         "input": {"anyOf": [TEXT, {"type": "array", "items": TEXT, "minItems": 1, "maxItems": limits.MAX_INPUTS,
                              "x-limit": "inputs"}],
-                  "description": "One text or several."},
+                  "description": "One text or several, each with a character the model can see."},
         "model": {"type": "string", "description": "Accepted and ignored: there is one model."},
         "encoding_format": {"type": "string", "enum": ["float", "base64"], "default": "float",
                             "description": "Numbers, or base64 of little-endian float32."},
         "dimensions": {"type": "integer", "minimum": 1, "maximum": 4096,
-                       "description": "Keep so many leading dimensions and normalise again."},
+                       "description": "Keep so many leading dimensions, at most what the model has, and normalise "
+                                      "again."},
         "user": {"type": "string", "description": "Accepted and ignored."},
     },
     "required": ["input"],
@@ -67,7 +68,11 @@ HF_FILL_MASK: Final[Schema] = {
 }
 HF_FEATURES: Final[Schema] = {
     "type": "object",
-    "properties": {"inputs": EMBED["properties"]["input"], "parameters": HF_OPTIONS, "options": HF_OPTIONS},
+    "properties": {
+        "inputs": EMBED["properties"]["input"], "dimensions": EMBED["properties"]["dimensions"],
+        "normalize": {"type": "boolean", "const": True, "description": "Vectors always have length 1."},
+        "parameters": HF_OPTIONS, "options": HF_OPTIONS,
+    },
     "required": ["inputs"],
 }
 HF_SIMILARITY: Final[Schema] = {

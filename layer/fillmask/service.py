@@ -8,7 +8,7 @@ import base64
 import hashlib
 import json
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -35,9 +35,9 @@ class Service:
         self._engine, self._codec, self._cache = engine, codec, cache
         self._filler = Filler(engine, codec)
 
-    def answer(self, operation: str, request: object) -> Json:
+    def answer(self, operation: object, request: object) -> Json:
         """The answer to a decoded JSON request; raises FillMaskError."""
-        if operation not in OPERATIONS:
+        if not isinstance(operation, str) or operation not in OPERATIONS:  # a direct event or a message can hold any
             reason = f"must be one of {', '.join(OPERATIONS)}"
             raise InvalidRequest(f"The operation {reason}.", errors=[{"field": "operation", "reason": reason}])
         row = OPERATIONS[operation]
@@ -50,7 +50,7 @@ class Service:
         if "fill-mask" in self.manifest.tasks:
             self._fill([self.manifest.mask_token], self._options({"top_k": 1}))
         else:
-            self._embed(["一"])
+            self._embed({"一": "input"}, ["一"])
         return {"ok": True}
 
     def fill_mask(self, request: Json) -> Json:
@@ -73,12 +73,13 @@ class Service:
 
     def embed(self, request: Json) -> Json:
         """POST /v1/embeddings, OpenAI's shape."""
-        texts = [request["input"]] if isinstance(request["input"], str) else request["input"]
+        one = isinstance(request["input"], str)
+        texts = [request["input"]] if one else request["input"]
         width = request.get("dimensions", self.manifest.hidden)
         if width > self.manifest.hidden:
             reason = f"must be at most {self.manifest.hidden}, what the model has"
             raise InvalidRequest(f"The field dimensions {reason}.", errors=[{"field": "dimensions", "reason": reason}])
-        embeddings = self._embeddings(texts)
+        embeddings = self._embeddings(texts, ["input"] if one else _fields("input", texts))
         vectors = [row.vector if width == self.manifest.hidden else row.leading(width) for row in embeddings]
         as_text = request["encoding_format"] == "base64"
         tokens = sum(row.tokens for row in embeddings)
@@ -96,7 +97,7 @@ class Service:
         from fillmask.embed import similarity  # noqa: PLC0415  (numpy)
         texts: list[str] = request["texts"]
         against: list[str] = request.get("against", texts)
-        rows = self._embeddings([*texts, *against])
+        rows = self._embeddings([*texts, *against], [*_fields("texts", texts), *_fields("against", against)])
         matrix = similarity(rows[:len(texts)], rows[len(texts):])
         return {"model": {"id": self.manifest.id, "digest": self.manifest.digest}, "matrix": matrix}
 
@@ -119,17 +120,19 @@ class Service:
             limits.check("masks", len(tokens.masks), f"masks of text {index}", index=index)
         return self._filler.answer(encoded, options)
 
-    def _embeddings(self, texts: Sequence[str]) -> "list[Embedding]":
+    def _embeddings(self, texts: Sequence[str], fields: Sequence[str]) -> "list[Embedding]":
+        """One a text; `fields` are the texts' places in the request."""
         from fillmask.embed import Embedding  # noqa: PLC0415  (numpy)
         _check_characters(texts)
         width = self.manifest.hidden
         form = Form(Embedding.pack, lambda value: Embedding.unpack(value, width))
-        found, _ = self._remembered("embed", (), texts, self._embed, form)
+        places = dict(zip(reversed(texts), reversed(fields), strict=True))
+        found, _ = self._remembered("embed", (), texts, lambda missing: self._embed(places, missing), form)
         return [found[text] for text in texts]
 
-    def _embed(self, missing: Sequence[str]) -> "list[Embedding]":
+    def _embed(self, places: Mapping[str, str], missing: Sequence[str]) -> "list[Embedding]":
         from fillmask.embed import Embedder  # noqa: PLC0415  (numpy)
-        return Embedder(self._engine, self._codec).answer(missing)
+        return Embedder(self._engine, self._codec).answer(missing, [places[text] for text in missing])
 
     def _remembered(self, operation: str, options: tuple[Any, ...], texts: Sequence[str],
                     compute: Callable[[Sequence[str]], Sequence[Any]], form: "Form") -> tuple[dict[str, Any], set[str]]:
@@ -153,6 +156,10 @@ class Service:
         """SHA-256 over everything that decides the answer; no text can be read back from it."""
         parts = [RESULT_VERSION, self.manifest.digest, operation, *options, text]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _fields(name: str, texts: Sequence[str]) -> list[str]:
+    return [f"{name}[{index}]" for index in range(len(texts))]
 
 
 def _check_characters(texts: Sequence[str]) -> None:

@@ -116,6 +116,11 @@ def _enum(value: Any, schema: Schema, field: str) -> Iterator[tuple[str, str]]:
         yield field, f"must be one of {', '.join(schema['enum'])}"
 
 
+def _const(value: Any, schema: Schema, field: str) -> Iterator[tuple[str, str]]:
+    if value != schema["const"]:
+        yield field, f"must be {json.dumps(schema['const'])}"
+
+
 def _text(value: Any, schema: Schema, field: str) -> Iterator[tuple[str, str]]:
     if schema["type"] == "string" and not value.isascii():
         try:
@@ -134,5 +139,6 @@ _TYPES: Final[dict[str, Callable[[object], bool]]] = {
 _NAMES: Final = {"object": "an object", "array": "a list", "string": "a string", "integer": "an integer",
                  "boolean": "true or false"}
 _CHECKS: Final[dict[str, Callable[[Any, Schema, str], Iterator[tuple[str, str]]]]] = {
-    "properties": _properties, "oneOf": _one_of, "items": _items, "minimum": _bounds, "enum": _enum, "type": _text,
+    "properties": _properties, "oneOf": _one_of, "items": _items, "minimum": _bounds, "enum": _enum, "const": _const,
+    "type": _text,
 }
