@@ -96,7 +96,9 @@ task_test() {
     echo "usage: ./build.sh test [PYTEST OPTIONS]   without options: lint, types and every test"; return
   fi
   mkdir -p .build
-  debian_packages java=default-jre-headless npm=npm valgrind=valgrind chromium=chromium
+  debian_packages java=default-jre-headless npm=npm valgrind=valgrind strace=strace curl=curl \
+    chromium=chromium fc-list=fontconfig
+  fc-list | grep -q 'Noto Serif CJK' || debian_packages no-such-command=fonts-noto-cjk
   builder
   install $VENV tests/requirements.txt
   install .build/sam-venv tests/requirements-sam.txt

@@ -12,17 +12,20 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # no thread pool for a
 
 from typing import Any
 
-from fillmask import direct_api
-from fillmask.errors import UnknownEvent
-from fillmask.http_events import HttpEvents
-from fillmask.http_events import kind as http_kind
-from fillmask.load import load_service
-from fillmask.queue_api import QueueAdapter, is_queue_event
-from fillmask.queue_results import ResultQueue
+from fillmask.load import Loader
 from fillmask.settings import Settings
 
 SETTINGS = Settings.from_env(os.environ)
-SERVICE = load_service(SETTINGS)
+SERVICE = Loader(SETTINGS)  # the session is built on a thread while the imports below go on
+
+from fillmask import direct_api  # noqa: E402
+from fillmask.errors import UnknownEvent  # noqa: E402
+from fillmask.http_events import HttpEvents  # noqa: E402
+from fillmask.http_events import kind as http_kind  # noqa: E402
+from fillmask.queue_api import QueueAdapter, is_queue_event  # noqa: E402
+from fillmask.queue_results import ResultQueue  # noqa: E402
+
+SERVICE.finish()
 HTTP = HttpEvents(SERVICE, SETTINGS)
 QUEUE = QueueAdapter(
     lambda operation, request: SERVICE().answer(operation, request),

@@ -26,7 +26,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from fillmask.http_api import create_app
 from fillmask.http_events import HttpEvents
-from fillmask.load import load_service
+from fillmask.load import Loader
 from fillmask.settings import Settings
 
 ARGUMENTS = [
@@ -159,7 +159,7 @@ def browser() -> Iterator[Browser]:
 def origin() -> Iterator[str]:
     """Where the real application is served, on the embedded model."""
     settings = Settings.from_env({"FILLMASK_MODEL_DIR": "layer/model", "FILLMASK_THREADS": "1"})
-    with served(create_app(load_service(settings), settings)) as address:
+    with served(create_app(Loader(settings), settings)) as address:
         yield address
 
 

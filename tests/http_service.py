@@ -11,7 +11,7 @@ from typing import Any
 from fillmask.cache import MemoryCache
 from fillmask.errors import EngineUnavailable
 from fillmask.http_events import HttpEvents
-from fillmask.load import load_service
+from fillmask.load import Loader
 from fillmask.service import Service
 from fillmask.settings import Settings
 from http_events_made import Answer, answer, dressed
@@ -29,8 +29,7 @@ def settings(**more: str) -> Settings:
 @cache
 def service() -> Service:
     """One service for the whole run: the engine is the costly part."""
-    loaded: Service = load_service(settings())()
-    return loaded
+    return Loader(settings())()
 
 
 def remembering() -> Service:

@@ -1,7 +1,10 @@
 """The engine: the same query gives the same numbers in every company, and work is bounded."""
 
 import random
+import threading
+import time
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -93,6 +96,21 @@ def test_runs_are_bounded_and_cover_every_query_once(queries: list[Query]) -> No
         longest = max(len(many[index].ids) for index in run)
         assert longest * len(run) <= MAX_RUN_TOKENS
         assert sum(len(many[index].positions) for index in run) <= MAX_RUN_MASKS
+
+
+def test_unpacked_weights_give_the_same_numbers_and_give_way_to_packed_ones(
+    engine: OnnxEngine, queries: list[Query],
+) -> None:
+    cold = OnnxEngine.load(Path("layer/model"), engine.manifest, threads=1, packed=False)
+    first = cold._session
+    assert predict(cold, queries[:8]) == predict(engine, queries[:8])
+    assert cold._session is first, "nothing is packed beside a first answer"
+    for query in queries:
+        assert predict(cold, [query]) == predict(engine, [query])
+    while any(thread.name == "pack" for thread in threading.enumerate()):
+        time.sleep(0.01)
+    assert cold._session is not first
+    assert predict(cold, queries) == predict(engine, queries)
 
 
 def test_hidden_states_alone_equal_hidden_states_in_a_batch(engine: OnnxEngine, queries: list[Query]) -> None:

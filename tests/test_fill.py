@@ -235,7 +235,9 @@ def test_equal_texts_are_computed_once(engine: OnnxEngine, codec: TextCodec) -> 
     again = service.answer("fill-mask", {"text": "画龙点[MASK]"})["results"][0]
     assert counting.queries == 1
     assert again == first[0] | {"cached": True}
-    for change in ({"top_k": 4}, {"targets": ["睛"]}, {"lowercase": False}, {"mode": "joint"}, {"include_subwords": True}):
+    changes: list[dict[str, Any]] = [
+        {"top_k": 4}, {"targets": ["睛"]}, {"lowercase": False}, {"mode": "joint"}, {"include_subwords": True}]
+    for change in changes:
         assert not service.answer("fill-mask", {"text": "画龙点[MASK]"} | change)["results"][0]["cached"]
 
 

@@ -12,7 +12,7 @@ import http_cases
 import http_service
 from fillmask.cache import MemoryCache
 from fillmask.http_answer import PATHS
-from fillmask.load import load_service
+from fillmask.load import Loader
 from fillmask.service import Service
 from http_cases import ANSWERED, EMBED, FILL, TEXT, Case
 from http_events_made import answer, dressed
@@ -57,7 +57,7 @@ def _without(name: str) -> Any:
 
 
 @pytest.mark.parametrize("spoil", [
-    _missing, _truncated, _garbled("model.onnx"), _garbled("tokenizer.json"), _garbled("model.json"),
+    _missing, _truncated, _garbled("cold.onnx"), _garbled("tokenizer.json"), _garbled("model.json"),
     _manifest("{}"), _manifest("[]"), _manifest('{"format": 1}'), _without("special"), _without("digest"),
 ], ids=["missing", "truncated", "graph", "tokenizer", "manifest", "empty", "list", "bare", "special", "digest"])
 def test_a_broken_model_folder_is_a_503_and_the_health_check_stays(
@@ -65,7 +65,7 @@ def test_a_broken_model_folder_is_a_503_and_the_health_check_stays(
     folder = tmp_path / "model"
     shutil.copytree(http_service.MODEL, folder)
     spoil(folder)
-    events = http_service.http(load_service(http_service.settings(model_dir=str(folder))))
+    events = http_service.http(Loader(http_service.settings(model_dir=str(folder))))
     assert ask(events, "/health", method="GET").status == 200
     for reply in (ask(events, FILL, json.dumps({"text": TEXT})), ask(events, "/info", method="GET")):
         assert problem(reply, str(tmp_path))["code"] == "engine_unavailable"

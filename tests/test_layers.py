@@ -110,7 +110,7 @@ def test_over_the_limit_the_biggest_parts_are_named(tmp_path: Path) -> None:
 def test_a_folder_that_is_no_model_is_refused(tmp_path: Path) -> None:
     plant(tmp_path, "model.onnx", "tokenizer.json")
     target = layers.Target("x86_64", "3.13", None)
-    with pytest.raises(LayerError, match=r"not a built model: model\.onnx\.data, model\.json missing"):
+    with pytest.raises(LayerError, match=r"not a built model: cold\.onnx, model\.onnx\.data, model\.json missing"):
         layers.parts(layers.ROOT, tmp_path, target)
 
 

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Error, Route, expect
 
 from fillmask import page
 from fillmask.http_events import HttpEvents
-from fillmask.load import load_service
+from fillmask.load import Loader
 from fillmask.settings import Settings
 
 if TYPE_CHECKING:  # at run time pytest imports it, as a plugin
@@ -180,7 +180,7 @@ def test_what_is_copied_is_what_is_shown(tab: Tab) -> None:
 def test_under_a_stage_and_a_base_path_through_the_lambda_path(browser: Browser, path: str) -> None:
     from browser import Tab, gateway, served
     settings = Settings.from_env({"FILLMASK_MODEL_DIR": "layer/model", "FILLMASK_BASE_PATH": "/nlp"})
-    with served(gateway(HttpEvents(load_service(settings), settings), "prod")) as origin:
+    with served(gateway(HttpEvents(Loader(settings), settings), "prod")) as origin:
         tab = Tab(browser, origin).open(path)
         assert tab.tokens()[0] == "上"
         prefix = origin + path.rstrip("/")

@@ -48,10 +48,11 @@ def unknown(result: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 hard = st.sampled_from([
-    "\0", "\x01", "\x1c", "\x7f", "\x85", "\u00ad", "\u0301", "\u200b", "\u200d", "\u200e", "\u202e", "\u2028", "\u2029",
-    "\u3000", "\ue000", "\ufe0f", "\ufeff", "\ufffd", "\U000f0000", "\U0001f468", "\U0001f600", "𫠠", "𰻞", "𠮷", "é", "İ",
-    "ß", "ﬁ", "Ａ", "１", "한", "\u1100", "ก็", "\t", "\n", "\r", " ", "[", "]", "[CLS]", "[SEP]", "[PAD]", "[UNK]", "[mask]",
-    "##", "a" * 101, "中", "。", "iPhone", MASK, MASK,
+    "\0", "\x01", "\x1c", "\x7f", "\x85", "\u00ad", "\u0301", "\u200b", "\u200d", "\u200e", "\u202e", "\u2028",
+    "\u2029", "\u3000", "\ue000", "\ufe0f", "\ufeff", "\ufffd", "\U000f0000", "\U0001f468", "\U0001f600", "𫠠", "𰻞",
+    "𠮷",
+    "é", "İ", "ß", "ﬁ", "Ａ", "１", "한", "\u1100", "ก็", "\t", "\n", "\r", " ", "[", "]", "[CLS]", "[SEP]",
+    "[PAD]", "[UNK]", "[mask]", "##", "a" * 101, "中", "。", "iPhone", MASK, MASK,
 ])
 texts = st.lists(st.one_of(hard, st.text(max_size=5)), max_size=12).map("".join).map(
     lambda text: text.encode("utf-8", "ignore").decode()).map(lambda text: text if MASK in text else text + MASK)
@@ -116,7 +117,8 @@ def test_capitals_are_folded_for_the_model_alone(codec: TextCodec, service: Serv
 
 
 @pytest.mark.parametrize(("text", "kind"), [
-    ("今天<mask>好", "<mask>"), ("中［MASK］国", "full-width"), ("中【MASK】国", "Chinese brackets"), ("[mask]", "capitals"),
+    ("今天<mask>好", "<mask>"), ("中［MASK］国", "full-width"), ("中【MASK】国", "Chinese brackets"),
+    ("[mask]", "capitals"),
     ("今天___好", "___"), ("今天（ ）好", "empty brackets"), ("[MASK", "missing"), ("{{MASK}}", "MASK"), ("今□好", "□"),
 ])
 def test_near_masks_are_named(codec: TextCodec, text: str, kind: str) -> None:

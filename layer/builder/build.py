@@ -78,6 +78,7 @@ def _write(folder: Path, loaded: Checkpoint, written: tokenizer.Written, how: gr
     onnx.helper.set_model_props(model, {"vocabulary": str(loaded.shape.vocabulary)})
     onnx.save_model(model, folder / "model.onnx", save_as_external_data=True, location="model.onnx.data",
                     size_threshold=1024)
+    _write_cold(folder)
     (folder / "tokenizer.json").write_text(written.text, encoding="utf-8")
     _save(folder, {
         "format": manifest.FORMAT, "id": source.id, "revision": source.revision, "tasks": ["fill-mask", "embed"],
@@ -88,6 +89,17 @@ def _write(folder: Path, loaded: Checkpoint, written: tokenizer.Written, how: gr
         "built_with": {name: version(name) for name in ("onnx", "onnxruntime", "tokenizers", "numpy")},
         **_digests(folder),
     })
+
+
+def _write_cold(folder: Path) -> None:
+    """cold.onnx: the same nodes over the same weights file, with the INT8 weights listed as inputs that have a
+    default. onnxruntime packs constants alone, so its session is ready in a fifth of the time. The decoder's
+    matrix stays constant: MatMulNBits without packing would multiply it in float32."""
+    model = onnx.load(folder / "model.onnx", load_external_data=False)
+    packed_later = [tensor for tensor in model.graph.initializer if tensor.name.endswith(products.WEIGHT)]
+    model.graph.input.extend(
+        onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims) for tensor in packed_later)
+    (folder / "cold.onnx").write_bytes(model.SerializeToString())
 
 
 def _digests(folder: Path) -> dict[str, Any]:

@@ -19,12 +19,13 @@ from typing import Final, NamedTuple
 from builder import bytecode, wheels
 from builder.parts import Part, bring_up_to_date, copy, digest
 from builder.wheels import LayerError
+from fillmask.manifest import FILES
 
 ROOT: Final = Path(__file__).parents[2]
 DEFAULT_ARCH: Final = "x86_64"
 DEFAULT_PYTHON: Final = "3.13"
 LIMIT: Final = 262_144_000  # bytes of a function and its layers together, unzipped: Lambda's quota
-MODEL_FILES: Final = ("model.onnx", "model.onnx.data", "tokenizer.json", "model.json")
+MODEL_FILES: Final = (*FILES, "model.json")
 RULES: Final = ("layers.py", "parts.py", "wheels.py", "bytecode.py")  # a change here rebuilds everything
 
 

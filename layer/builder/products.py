@@ -17,6 +17,7 @@ from builder.checkpoint import Array
 from builder.graph import CONTRIB, Writer
 
 LEVELS = 127
+WEIGHT = ".int8"  # ends the name of every matrix of multiply()
 ZERO_POINT = 128  # of values of either sign
 LOW_ZERO_POINT = 24  # of values after an activation: GELU goes no lower than -0.17, so most levels are above 0
 
@@ -72,7 +73,7 @@ class PairSafeInt8:
         """Integer product, then the row's scale and the bias in float32."""
         values, scales = pair_safe(weight)
         one = w.constant("one", np.array(1, dtype=np.float32))
-        product = w.op("MatMulIntegerToFloat", x.values, w.constant(f"{name}.int8", values), one,
+        product = w.op("MatMulIntegerToFloat", x.values, w.constant(name + WEIGHT, values), one,
                        w.constant(f"{name}.scales", scales), x.zero_point, domain=CONTRIB)
         return str(w.op("Add", w.op("Mul", product, x.scales), w.constant(f"{name}.bias", bias)))
 

@@ -1,58 +1,86 @@
-"""Put the service together from the settings: the session on one thread while the tokenizer loads on another."""
+"""Put the service together: the session's construction on a thread, everything else beside it.
+
+Importing this module imports numpy and onnxruntime, the long pole of a cold start. Building a session from
+memory-mapped weights releases the interpreter's lock, so whoever has a Loader imports the rest meanwhile.
+"""
 
 import logging
 from collections.abc import Callable
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fillmask import manifest
-from fillmask.cache import Cache, MemoryCache, TieredCache
+from fillmask import cpus, manifest
 from fillmask.errors import EngineUnavailable
+from fillmask.onnx_engine import OnnxEngine
 from fillmask.settings import Settings
+
+if TYPE_CHECKING:
+    from fillmask.cache import Cache
+    from fillmask.cache_lazy import LazyTableCache
+    from fillmask.service import Service
 
 log = logging.getLogger("fillmask")
 
 
-def load_service(settings: Settings) -> Callable[[], Any]:
-    """Load now; the returned function gives the Service, or raises the EngineUnavailable that loading met.
+class Loader:
+    """Calling it gives the Service, or raises the EngineUnavailable that loading met.
 
-    A model that cannot be loaded must not end the process: the health check needs none."""
-    try:
-        service = _service(settings)
-    except EngineUnavailable as error:
+    A model that cannot be loaded does not end the process: the health check needs none."""
+
+    table: "LazyTableCache | None" = None
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings, self._folder = settings, Path(settings.model_dir)
+        self._made: Service | None = None
+        self._engine: Loading | None = None
+        self._failure: EngineUnavailable | None = None
+        try:
+            self._manifest = manifest.read(self._folder)
+            threads = settings.threads or cpus.threads(cpus.granted(settings.memory_mb))
+            self._engine = Loading(lambda: OnnxEngine.load(
+                self._folder, self._manifest, threads, packed=settings.time_is_free))
+        except EngineUnavailable as error:
+            self._fail(error)
+
+    def finish(self) -> None:
+        """Wait until everything is loaded; a failure is logged here and raised by later calls."""
+        if self._made is None and self._failure is None:
+            try:
+                self._made = self._service()
+            except EngineUnavailable as error:
+                self._fail(error)
+
+    def __call__(self) -> "Service":
+        """The service."""
+        self.finish()
+        if self._made is None:
+            raise EngineUnavailable("The model could not be loaded; the log says why.")
+        return self._made
+
+    def _service(self) -> "Service":
+        from fillmask.service import Service  # noqa: PLC0415  (beside the engine's thread)
+        from fillmask.text import TextCodec  # noqa: PLC0415
+        codec = TextCodec.load(self._folder, self._manifest)
+        cache = self._cache()
+        assert self._engine is not None  # noqa: S101  (there is one unless there is a failure)
+        return Service(self._engine.result(), codec, cache)
+
+    def _cache(self) -> "Cache":
+        """Memory alone, or memory before the shared table when one is named."""
+        from fillmask.cache import MemoryCache, TieredCache  # noqa: PLC0415
+        settings = self._settings
+        memory = MemoryCache(settings.memory_cache_bytes, settings.cache_ttl_seconds)
+        if not settings.table:
+            return memory
+        from fillmask.cache_lazy import LazyTableCache  # noqa: PLC0415  (nothing of AWS without a table)
+        from fillmask.cache_table import connect  # noqa: PLC0415
+        self.table = LazyTableCache(lambda: connect(settings.table, settings.cache_ttl_seconds))
+        return TieredCache(memory, self.table)
+
+    def _fail(self, error: EngineUnavailable) -> None:
         log.error("the model could not be loaded: %s", error.detail)
-        return _unavailable
-    return lambda: service
-
-
-def _unavailable() -> Any:
-    raise EngineUnavailable("The model could not be loaded; the log says why.")
-
-
-def _service(settings: Settings) -> Any:
-    folder = Path(settings.model_dir)
-    described = manifest.read(folder)
-    engine = Loading(lambda: _engine(folder, described, settings.threads))
-    from fillmask.service import Service  # noqa: PLC0415  (imported beside the engine's thread)
-    from fillmask.text import TextCodec  # noqa: PLC0415
-    codec = TextCodec.load(folder, described)
-    return Service(engine.result(), codec, build_cache(settings))
-
-
-def _engine(folder: Path, described: manifest.Manifest, threads: int) -> Any:
-    from fillmask.onnx_engine import OnnxEngine  # noqa: PLC0415  (numpy and onnxruntime, on the thread)
-    return OnnxEngine.load(folder, described, threads)
-
-
-def build_cache(settings: Settings) -> Cache:
-    """Memory alone, or memory before the shared table when one is named."""
-    memory = MemoryCache(settings.memory_cache_bytes, settings.cache_ttl_seconds)
-    if not settings.table:
-        return memory
-    from fillmask.cache_lazy import LazyTableCache  # noqa: PLC0415  (nothing of AWS without a table)
-    from fillmask.cache_table import connect  # noqa: PLC0415
-    return TieredCache(memory, LazyTableCache(lambda: connect(settings.table, settings.cache_ttl_seconds)))
+        self._failure = error
 
 
 class Loading:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from fillmask.errors import EngineUnavailable
 
 FORMAT = 1  # of the folder; a builder that changes the graph's inputs raises it
-FILES = ("model.onnx", "model.onnx.data", "tokenizer.json")
+FILES = ("model.onnx", "cold.onnx", "model.onnx.data", "tokenizer.json")
 
 
 class Manifest(NamedTuple):

@@ -6,11 +6,14 @@ computed with: rows are packed, quantised one by one, and attention masks the pa
 
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread, get_native_id
 from typing import Any, Final
 
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # read once, when onnxruntime is imported
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy multiplies nothing here; its pool costs start-up time
 
 import numpy as np
 import numpy.typing as npt
@@ -31,22 +34,27 @@ log = logging.getLogger("fillmask")
 class OnnxEngine:
     """onnxruntime on one model folder."""
 
-    def __init__(self, session: Any, manifest: Manifest) -> None:
+    def __init__(self, session: Any, manifest: Manifest, pack: Callable[[], Any] | None = None) -> None:
         said = session.get_modelmeta().custom_metadata_map.get("vocabulary")
         if said != str(manifest.vocabulary):
             raise EngineUnavailable(f"model.onnx has {said} tokens and model.json says {manifest.vocabulary}.")
         self.manifest = manifest
         self._session = session
+        self._pack = pack
+        self._runs = 0
 
     @classmethod
-    def load(cls, folder: Path, manifest: Manifest, threads: int) -> "OnnxEngine":
-        """Open model.onnx of a folder with so many threads; raise EngineUnavailable in one sentence."""
-        try:
-            session = onnxruntime.InferenceSession(
-                str(folder / "model.onnx"), session_options(threads), providers=["CPUExecutionProvider"])
-        except Exception as error:  # onnxruntime's own classes derive from Exception alone
-            raise EngineUnavailable(f"{folder / 'model.onnx'} could not be loaded: {type(error).__name__}.") from error
-        return cls(session, manifest)
+    def load(cls, folder: Path, manifest: Manifest, threads: int, *, packed: bool = True) -> "OnnxEngine":
+        """Open a model folder with so many threads; raise EngineUnavailable in one sentence.
+
+        Packing the weights into the kernels' layout takes most of a session's construction. Without it
+        (cold.onnx: the same nodes over the same file) the first answer comes sooner, each run packs anew, and
+        after the first run a packed session is built in the background and takes over: same numbers bit for bit."""
+        def pack() -> Any:
+            return _session(folder / "model.onnx", threads)
+        if packed:
+            return cls(pack(), manifest)
+        return cls(_session(folder / "cold.onnx", threads), manifest, pack)
 
     def predict(self, queries: Sequence[Query], k: int, subwords: bool, targets: Sequence[int],
                 ) -> list[list[Prediction]]:
@@ -80,11 +88,37 @@ class OnnxEngine:
 
     def run(self, outputs: Sequence[str], inputs: dict[str, Any]) -> list[npt.NDArray[Any]]:
         """The session's answer; whatever it raises becomes EngineUnavailable."""
+        self._runs += 1
+        if self._pack and self._runs > 1:
+            self._start_packing()
         try:
             return list(self._session.run(outputs, inputs))
         except Exception as error:  # onnxruntime's own classes derive from Exception alone
             log.error("the model failed to run: %s", type(error).__name__)
             raise EngineUnavailable("The model failed to run; the log says why.") from error
+
+
+    def _start_packing(self) -> None:
+        """Build the packed session on a thread of the lowest priority, so that it takes only time nobody wants."""
+        pack, self._pack = self._pack, None
+        if pack is None:  # another thread was first
+            return
+
+        def work() -> None:
+            with suppress(OSError):
+                os.setpriority(os.PRIO_PROCESS, get_native_id(), 19)
+            try:
+                self._session = pack()
+            except EngineUnavailable as error:
+                log.warning("the packed session could not be built, the first one stays: %s", error.detail)
+        Thread(target=work, name="pack", daemon=True).start()
+
+
+def _session(path: Path, threads: int) -> Any:
+    try:
+        return onnxruntime.InferenceSession(str(path), session_options(threads), providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime's own classes derive from Exception alone
+        raise EngineUnavailable(f"{path} could not be loaded: {type(error).__name__}.") from error
 
 
 def session_options(threads: int) -> Any:

@@ -20,7 +20,7 @@ ROWS: Final = (
     Row("FILLMASK_RESULT_QUEUE_URL", "", "SQS queue that receives the answers to queue messages"),
     Row("FILLMASK_BASE_PATH", "", "base path of a custom domain mapping, for example /nlp"),
     Row("FILLMASK_CORS_ORIGINS", "", "origins allowed to call from a browser, separated by commas, or *"),
-    Row("FILLMASK_THREADS", "0", "threads of the engine; 0: as many as the CPU quota grants"),
+    Row("FILLMASK_THREADS", "0", "threads of the engine; 0: as many as the CPUs granted"),
 )
 
 
@@ -35,6 +35,13 @@ class Settings(NamedTuple):
     base_path: str
     cors_origins: tuple[str, ...]
     threads: int
+    memory_mb: int = 0  # Lambda's memory setting; 0 elsewhere
+    initialization: str = "on-demand"  # or "provisioned-concurrency", "snap-start"
+
+    @property
+    def time_is_free(self) -> bool:
+        """Nobody waits for the initialisation, so everything may be done in it."""
+        return self.initialization in ("provisioned-concurrency", "snap-start")
 
     @classmethod
     def from_env(cls, environment: Mapping[str, str]) -> "Settings":
@@ -50,6 +57,8 @@ class Settings(NamedTuple):
             base_path="" if base_path == "/" else base_path,
             cors_origins=tuple(part.strip() for part in raw["FILLMASK_CORS_ORIGINS"].split(",") if part.strip()),
             threads=_whole(raw, "FILLMASK_THREADS", 0),
+            memory_mb=int(environment.get("AWS_LAMBDA_FUNCTION_MEMORY_SIZE") or 0),
+            initialization=environment.get("AWS_LAMBDA_INITIALIZATION_TYPE") or "on-demand",
         )
 
 

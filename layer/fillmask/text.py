@@ -22,15 +22,15 @@ PLAIN = re.compile(r"[\t\n\r -~\u3000-\u3029\u3400-\u4dbf\u4e00-\u9fff\uff01-\uf
 SENTENCE_ENDS = "。！？!?；;…"
 # What people write for a mask elsewhere, and how an error names it without repeating the caller's text.
 NEAR_MASKS = (
-    (re.compile(r"\[\s*mask\s*\]", re.IGNORECASE), "[mask], which must be in capitals and without spaces"),
-    (re.compile(r"［\s*mask\s*］", re.IGNORECASE), "［MASK］ in full-width brackets"),
-    (re.compile(r"[【〔「『〖]\s*mask\s*[】〕」』〗]", re.IGNORECASE), "【MASK】 in Chinese brackets"),
-    (re.compile(r"[<＜]\s*mask\s*[>＞]", re.IGNORECASE), "<mask>"),
-    (re.compile(r"[{(（｛]{1,2}\s*mask\s*[})）｝]{1,2}", re.IGNORECASE), "(MASK) or {MASK}"),
-    (re.compile(r"\[mask\b|\bmask\]", re.IGNORECASE), "MASK with one bracket missing"),
-    (re.compile(r"[_＿]{2,}"), "___"),
-    (re.compile(r"[□▢]"), "□"),
-    (re.compile(r"[（(]\s*[)）]|\[\s*\]|【\s*】"), "empty brackets"),
+    (r"\[\s*mask\s*\]", "[mask], which must be in capitals and without spaces"),
+    (r"［\s*mask\s*］", "［MASK］ in full-width brackets"),
+    (r"[【〔「『〖]\s*mask\s*[】〕」』〗]", "【MASK】 in Chinese brackets"),
+    (r"[<＜]\s*mask\s*[>＞]", "<mask>"),
+    (r"[{(（｛]{1,2}\s*mask\s*[})）｝]{1,2}", "(MASK) or {MASK}"),
+    (r"\[mask\b|\bmask\]", "MASK with one bracket missing"),
+    (r"[_＿]{2,}", "___"),
+    (r"[□▢]", "□"),
+    (r"[（(]\s*[)）]|\[\s*\]|【\s*】", "empty brackets"),
 )
 
 
@@ -125,7 +125,8 @@ class TextCodec:
     def near_mask(self, text: str) -> str | None:
         """The kind of thing in `text` that looks like a mask but is not one, as a hint without the text itself."""
         folded = unicodedata.normalize("NFKC", text)
-        found = (name for form in (text, folded) for pattern, name in NEAR_MASKS if pattern.search(form))
+        found = (name for form in (text, folded) for pattern, name in NEAR_MASKS
+                 if re.search(pattern, form, re.IGNORECASE))
         name = next(found, None)
         return name and f"the text has {name}; the mask is written {self._manifest.mask_token}"
 
