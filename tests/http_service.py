@@ -29,8 +29,7 @@ def settings(**more: str) -> Settings:
 @cache
 def service() -> Service:
     """One service for the whole run: the engine is the costly part."""
-    loaded: Service = Loader(settings())()
-    return loaded
+    return Loader(settings())()
 
 
 def remembering() -> Service:

@@ -211,6 +211,7 @@ def test_weights_are_pair_safe_and_well_used() -> None:
     assert np.abs(wide).max() >= 80
 
 
+@pytest.mark.usefixtures("few_sentences")
 def test_the_embedded_model_is_what_the_builder_makes_of_its_checkpoint(tmp_path: Path) -> None:
     shutil.copytree("layer/builder/default-model", tmp_path / "source")
     assert main([str(tmp_path / "source"), "--out", str(tmp_path / "out"), "--name", "fillmask-zh-mini"]) == 0

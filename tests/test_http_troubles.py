@@ -57,7 +57,7 @@ def _without(name: str) -> Any:
 
 
 @pytest.mark.parametrize("spoil", [
-    _missing, _truncated, _garbled("model.onnx"), _garbled("tokenizer.json"), _garbled("model.json"),
+    _missing, _truncated, _garbled("cold.onnx"), _garbled("tokenizer.json"), _garbled("model.json"),
     _manifest("{}"), _manifest("[]"), _manifest('{"format": 1}'), _without("special"), _without("digest"),
 ], ids=["missing", "truncated", "graph", "tokenizer", "manifest", "empty", "list", "bare", "special", "digest"])
 def test_a_broken_model_folder_is_a_503_and_the_health_check_stays(

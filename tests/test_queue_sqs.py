@@ -196,7 +196,7 @@ def test_a_result_queue_in_trouble_reports_and_ends_in_time(
         monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
         adapter = QueueAdapter(Answerer(), ResultQueue(url))
         assert failures(adapter.handle(batch, plenty)) == ["m1", "m2", "m3"]
-    assert time.perf_counter() - start < 2
+    assert time.perf_counter() - start < 5  # two tries of 0.9 s, on a machine that may be busy
 
 
 def test_a_result_holds_only_what_sqs_takes(sqs_local: SqsLocal) -> None:

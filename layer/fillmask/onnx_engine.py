@@ -101,12 +101,14 @@ class OnnxEngine:
     def _start_packing(self) -> None:
         """Build the packed session on a thread of the lowest priority, so that it takes only time nobody wants."""
         pack, self._pack = self._pack, None
+        if pack is None:  # another thread was first
+            return
 
         def work() -> None:
             with suppress(OSError):
                 os.setpriority(os.PRIO_PROCESS, get_native_id(), 19)
             try:
-                self._session = pack and pack()
+                self._session = pack()
             except EngineUnavailable as error:
                 log.warning("the packed session could not be built, the first one stays: %s", error.detail)
         Thread(target=work, name="pack", daemon=True).start()
