@@ -32,6 +32,10 @@ QUEUE = QueueAdapter(
     ResultQueue(SETTINGS.result_queue_url) if SETTINGS.result_queue_url else None,
 )
 
+if SETTINGS.time_is_free:
+    from fillmask.ready import make_ready
+    make_ready(SERVICE, HTTP, SETTINGS)
+
 
 def handler(event: Any, context: Any) -> Any:
     """Answer one event; raise UnknownEvent for one that is none of ours."""

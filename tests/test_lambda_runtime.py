@@ -1,7 +1,9 @@
 """The built layers under the real runtime client, with nothing else on the search path (lambda_opt.py)."""
 
 import json
+import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -147,3 +149,32 @@ def test_a_function_restored_from_a_snapshot_answers(deployed: Layout) -> None:
         assert not process.api.ready.is_set()
         process.restore()
         assert masks(process.invoke(event("direct")).payload)[0][0]["candidates"][0]["token"] == "上"
+
+
+@pytest.mark.parametrize("kind", ["provisioned-concurrency", "snap-start"])
+def test_where_time_is_free_everything_is_loaded_before_the_first_event(probed: Layout, kind: str) -> None:
+    environment = {"AWS_LAMBDA_INITIALIZATION_TYPE": kind, "FILLMASK_TABLE": "none", "AWS_REGION": "us-east-1"}
+    with LambdaProcess(probed, environment, handler="lambda_probe.handler") as process:
+        if kind == "snap-start":
+            process.reach_snapshot()
+            process.restore()
+        loaded = process.invoke({"probe": "modules"}).payload
+        assert {"fastapi", "mangum", "fillmask.http_api", "botocore", "tokenizers"} <= set(loaded)
+        assert process.invoke(event("http_api_v2")).payload["statusCode"] == 200
+
+
+def test_a_snapshot_holds_no_connection_and_its_copies_roll_their_own_dice(deployed: Layout) -> None:
+    script = (
+        "import random, sys; sys.path[:0] = sys.argv[1:]; import handler, snapshot_restore_py as hooks\n"
+        "table = handler.SERVICE.table; assert table._table is not None\n"
+        "for hook, args, kwargs in hooks.get_before_snapshot(): hook(*args, **kwargs)\n"
+        "assert table._table is None\n"
+        "random.seed(1); same = random.random(); random.seed(1)\n"
+        "for hook, args, kwargs in hooks.get_after_restore(): hook(*args, **kwargs)\n"
+        "assert random.random() != same"
+    )
+    environment = {"AWS_LAMBDA_INITIALIZATION_TYPE": "snap-start", "FILLMASK_TABLE": "none", "PATH": os.environ["PATH"],
+                   "AWS_DEFAULT_REGION": "us-east-1", "FILLMASK_MODEL_DIR": str(deployed.opt / "model")}
+    folders = [str(deployed.task), str(deployed.opt / "python"), str(deployed.runtime)]
+    subprocess.run([str(deployed.interpreter.path), "-I", "-S", "-c", script, *folders], env=environment, check=True,
+                   timeout=60)
