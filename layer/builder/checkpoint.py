@@ -1,4 +1,4 @@
-"""Read a BERT masked-LM checkpoint: configuration, tensors under one set of names, vocabulary.
+"""Read a BERT checkpoint: configuration, tensors under one set of names, vocabulary.
 
 Accepts a Hugging Face folder with safetensors (one file or shards) or pytorch_model.bin. Tensor names are
 brought to those of transformers' BertForMaskedLM without the `bert.` prefix and with LayerNorm
@@ -19,6 +19,9 @@ from builder import tensors as files
 Array = npt.NDArray[Any]
 ACTIVATIONS = ("gelu", "gelu_new", "relu")
 HEAD = "cls.predictions."
+# Options of BERT's normaliser: their names in tokenizer.json, and in tokenizer_config.json, which comes first.
+NORMALISER = {"lowercase": "do_lower_case", "strip_accents": "strip_accents",
+              "handle_chinese_chars": "tokenize_chinese_chars"}
 
 
 class CheckpointError(Exception):
@@ -48,15 +51,16 @@ class Checkpoint(NamedTuple):
     tokenizer_options: dict[str, Any]
 
 
-def load(folder: Path) -> Checkpoint:
-    """Open `folder`; raise CheckpointError in one sentence when it is not a BERT masked LM."""
-    shape = _shape(_json(folder / "config.json"), folder)
+def load(folder: Path, *, head: bool = True) -> Checkpoint:
+    """Open `folder`; raise CheckpointError in one sentence when it is not BERT, or lacks a masked-LM head
+    that is asked for."""
+    shape = _shape(read_json(folder / "config.json"), folder)
     weights = files.open_folder(folder)
     if weights is None:
         raise CheckpointError(f"{folder} holds neither model.safetensors nor pytorch_model.bin.")
     tensors = Renamed(weights)
     vocabulary, options = _vocabulary(folder)
-    _check_tensors(tensors, shape, len(vocabulary))
+    _check_tensors(tensors, shape, len(vocabulary), head)
     return Checkpoint(folder, shape, tensors, vocabulary, options)
 
 
@@ -83,15 +87,16 @@ def _canonical(name: str) -> str:
                   lambda m: "LayerNorm." + {"gamma": "weight", "beta": "bias"}[m[1]], name)
 
 
-def _json(path: Path) -> dict[str, Any]:
+def read_json(path: Path, kind: type = dict) -> Any:
+    """The object (or list) in a file of the checkpoint; raise CheckpointError when there is none."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise CheckpointError(f"{path.parent} has no {path.name}.") from None
     except ValueError as error:
         raise CheckpointError(f"{path} is not JSON: {error}.") from None
-    if not isinstance(value, dict):
-        raise CheckpointError(f"{path} does not hold a JSON object.")
+    if not isinstance(value, kind):
+        raise CheckpointError(f"{path} does not hold a JSON {'object' if kind is dict else 'list'}.")
     return value
 
 
@@ -114,17 +119,20 @@ def _shape(config: Mapping[str, Any], folder: Path) -> Shape:
 
 
 def _vocabulary(folder: Path) -> tuple[list[str], dict[str, Any]]:
-    """Tokens by id, and what the folder says of normalisation (lower case, accents)."""
+    """Tokens by id, and what the folder says of normalisation (lower case, accents, ideographs)."""
     options: dict[str, Any] = {}
+    if (folder / "tokenizer.json").exists():
+        given = read_json(folder / "tokenizer.json").get("normalizer") or {}
+        options = {key: given[name] for name, key in NORMALISER.items() if given.get(name) is not None}
     if (folder / "tokenizer_config.json").exists():
-        given = _json(folder / "tokenizer_config.json")
-        options = {key: given[key] for key in ("do_lower_case", "strip_accents") if given.get(key) is not None}
+        given = read_json(folder / "tokenizer_config.json")
+        options |= {key: given[key] for key in NORMALISER.values() if given.get(key) is not None}
     if (folder / "vocab.txt").exists():
         lines = (folder / "vocab.txt").read_text(encoding="utf-8").split("\n")
         return [line.rstrip("\r") for line in (lines[:-1] if not lines[-1] else lines)], options
     if not (folder / "tokenizer.json").exists():
         raise CheckpointError(f"{folder} has neither vocab.txt nor tokenizer.json.")
-    return _from_tokenizer_json(_json(folder / "tokenizer.json"), folder), options
+    return _from_tokenizer_json(read_json(folder / "tokenizer.json"), folder), options
 
 
 def _from_tokenizer_json(content: Mapping[str, Any], folder: Path) -> list[str]:
@@ -138,14 +146,15 @@ def _from_tokenizer_json(content: Mapping[str, Any], folder: Path) -> list[str]:
     return [by_id[index] for index in range(len(by_id))]
 
 
-def _check_tensors(tensors: Mapping[str, Array], shape: Shape, tokens: int) -> None:
+def _check_tensors(tensors: Mapping[str, Array], shape: Shape, tokens: int, head: bool) -> None:
     required = ["embeddings.word_embeddings.weight", "embeddings.position_embeddings.weight",
                 f"encoder.layer.{shape.layers - 1}.output.LayerNorm.weight"]
     for name in required:
         if name not in tensors:
             raise CheckpointError(f"The checkpoint has no tensor {name}.")
-    if HEAD + "transform.dense.weight" not in tensors or HEAD + "bias" not in tensors:
-        raise CheckpointError("The checkpoint has no masked-LM head (cls.predictions.*), so it cannot fill masks.")
+    if head and (HEAD + "transform.dense.weight" not in tensors or HEAD + "bias" not in tensors):
+        raise CheckpointError("The checkpoint has no masked-LM head (cls.predictions.*), so it cannot fill masks; "
+                              "--task embed builds it for embeddings alone.")
     rows = tensors["embeddings.word_embeddings.weight"].shape[0]
     if not tokens == rows == shape.vocabulary:
         raise CheckpointError(

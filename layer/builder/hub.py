@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 from builder.checkpoint import CheckpointError
 
-WANTED = ("config.json", "vocab.txt", "tokenizer.json", "tokenizer_config.json", "modules.json",
-          "*_Pooling/config.json")
+ENCODER = ("config.json", "vocab.txt", "tokenizer.json", "tokenizer_config.json", "sentence_bert_config.json")
+WANTED = (*ENCODER, "modules.json", "config_sentence_transformers.json", "*_Pooling/config.json",
+          *(f"*_Transformer/{name}" for name in ENCODER))
 WEIGHTS = (("model*.safetensors", "model.safetensors.index.json"),
            ("pytorch_model*.bin", "pytorch_model.bin.index.json"))
 
@@ -33,7 +34,8 @@ def find(name: str, revision: str | None = None) -> Source:
         info = HfApi().model_info(name, revision=revision)
         files = {entry.rfilename for entry in info.siblings or ()}
         weights = WEIGHTS[0] if any(file.endswith(".safetensors") for file in files) else WEIGHTS[1]
-        local = snapshot_download(name, revision=info.sha, allow_patterns=[*WANTED, *weights])
+        patterns = [*WANTED, *weights, *(f"*_Transformer/{pattern}" for pattern in weights)]
+        local = snapshot_download(name, revision=info.sha, allow_patterns=patterns)
     except (HfHubHTTPError, HFValidationError, OfflineModeIsEnabled, OSError) as error:
         raise CheckpointError(f"{name} is no folder, and the Hub did not give it: {type(error).__name__}.") from error
     return Source(Path(local), name, info.sha)

@@ -32,22 +32,26 @@ class Written(NamedTuple):
     lowercase: bool
 
 
-def write(vocabulary: list[str], options: dict[str, Any]) -> Written:
-    """Raise CheckpointError when a special token is missing or the mask is not exactly one id."""
+def write(vocabulary: list[str], options: dict[str, Any], *, needs_mask: bool = True) -> Written:
+    """Raise CheckpointError when a special token is missing or the mask is not exactly one id. A vocabulary
+    without a mask will do where none `needs_mask`: then no text has one."""
     ids = {token: index for index, token in enumerate(vocabulary)}
     if len(ids) != len(vocabulary):
         raise CheckpointError("The vocabulary lists a token twice.")
-    for token in SPECIAL.values():
-        if token not in ids:
+    special = {role: ids[token] for role, token in SPECIAL.items() if token in ids}
+    for role, token in SPECIAL.items():
+        if role not in special and (needs_mask or role != "mask"):
             raise CheckpointError(f"The vocabulary has no {token}.")
+    if options.get("tokenize_chinese_chars") is False:
+        raise CheckpointError("The checkpoint does not take ideographs one by one (tokenize_chinese_chars is false).")
     lowercase = folds_capitals(vocabulary, options)
     tokenizer = Tokenizer(WordPiece(ids, unk_token=SPECIAL["unknown"], max_input_chars_per_word=100))
     tokenizer.normalizer = BertNormalizer(lowercase=lowercase, strip_accents=options.get("strip_accents"))
     tokenizer.pre_tokenizer = Sequence([BertPreTokenizer(), Split(Regex(OTHER_PLANES), "isolated")])
-    tokenizer.add_special_tokens([AddedToken(SPECIAL["mask"], special=True, normalized=False)])
-    special = {role: ids[token] for role, token in SPECIAL.items()}
-    if tokenizer.encode(SPECIAL["mask"]).ids != [special["mask"]]:
-        raise CheckpointError(f"The mask token {SPECIAL['mask']} does not become one id.")
+    if "mask" in special:
+        tokenizer.add_special_tokens([AddedToken(SPECIAL["mask"], special=True, normalized=False)])
+        if tokenizer.encode(SPECIAL["mask"]).ids != [special["mask"]]:
+            raise CheckpointError(f"The mask token {SPECIAL['mask']} does not become one id.")
     return Written(tokenizer.to_str(), special, lowercase)
 
 

@@ -1,7 +1,8 @@
 """Prove an INT8 file against the float32 graph of the same checkpoint, with the engine that will serve it.
 
 On fixed sentences (builder/data): top-1 agreement, top-5 overlap and mean Kullback-Leibler divergence at
-blanks of CC0 sentences, and the accuracy of both on cloze probes, by kind.
+blanks of CC0 sentences, and the accuracy of both on cloze probes, by kind. For an encoder without a head, the
+cosines between both files' embeddings of the sentences.
 """
 
 import json
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from fillmask.embed import Embedder, similarity
 from fillmask.engine import Query
 from fillmask.onnx_engine import OnnxEngine, feeds, plan_runs
 from fillmask.text import TextCodec
@@ -89,3 +91,12 @@ def probe_report(engine: OnnxEngine, codec: TextCodec) -> dict[str, Any]:
         row["top5"] += any(token in probe.accept for token in tokens)
         right += [number] if tokens[0] in probe.accept else []
     return {"kinds": kinds, "right": right}
+
+
+def embeddings(ours: OnnxEngine, yardstick: OnnxEngine, codec: TextCodec) -> dict[str, float]:
+    """Cosines of the two engines' embeddings of each sentence."""
+    texts = sentences()
+    pairs = zip(*(Embedder(engine, codec).answer(texts, texts) for engine in (ours, yardstick)), strict=True)
+    cosines = np.array([similarity([one], [other]) for one, other in pairs])
+    return {"sentences": len(texts), "mean_cosine": round(float(cosines.mean()), 5),
+            "least_cosine": round(float(cosines.min()), 5)}

@@ -19,7 +19,7 @@ class Manifest(NamedTuple):
     vocabulary: int
     max_tokens: int
     hidden: int
-    mask_token: str
+    mask_token: str  # empty where the vocabulary of an encoder for embeddings has none
     special: dict[str, int]
     lowercase: bool
     pooling: dict[str, Any]  # mode "mean" or "cls"; special_tokens: whether a mean counts [CLS] and [SEP]
@@ -53,6 +53,6 @@ def _manifest(content: dict[str, Any]) -> Manifest:
     return Manifest(
         id=content["id"], digest=content["digest"], tasks=tuple(content["tasks"]),
         vocabulary=content["vocabulary"], max_tokens=content["max_tokens"], hidden=content["hidden"],
-        mask_token=content["mask_token"], special=content["special"], lowercase=content["lowercase"],
+        mask_token=content["mask_token"] or "", special=content["special"], lowercase=content["lowercase"],
         pooling=content["pooling"], content=content,
     )

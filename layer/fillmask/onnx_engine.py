@@ -111,7 +111,7 @@ class OnnxEngine:
                 self._session = pack()
             except EngineUnavailable as error:
                 log.warning("the packed session could not be built, the first one stays: %s", error.detail)
-        Thread(target=work, name="pack", daemon=True).start()
+        Thread(target=work, name="pack").start()  # not a daemon: the process would abort when it ends meanwhile
 
 
 def _session(path: Path, threads: int) -> Any:

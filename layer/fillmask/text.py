@@ -58,7 +58,7 @@ class TextCodec:
         if tokenizer.get_vocab_size() != manifest.vocabulary:
             raise EngineUnavailable(
                 f"tokenizer.json has {tokenizer.get_vocab_size()} tokens and model.json says {manifest.vocabulary}.")
-        if tokenizer.token_to_id(manifest.mask_token) != manifest.special["mask"]:
+        if tokenizer.token_to_id(manifest.mask_token) != manifest.special.get("mask"):
             raise EngineUnavailable(f"tokenizer.json and model.json disagree on the id of {manifest.mask_token}.")
         self._manifest = manifest
         self._tokenizers = {manifest.lowercase: tokenizer}
@@ -93,7 +93,8 @@ class TextCodec:
         unseen = [Stretch(*span, "unknown") for token, span in zip(ids, spans, strict=True)
                   if token == special["unknown"]]
         unseen += self._lost(text, lowercase, unseen)
-        return Encoded(ids, spans, [i for i, token in enumerate(ids) if token == special["mask"]], _merge(unseen))
+        masks = [index for index, token in enumerate(ids) if token == special.get("mask")]
+        return Encoded(ids, spans, masks, _merge(unseen))
 
     def _lost(self, text: str, lowercase: bool, unknown: list[Stretch]) -> Iterable[Stretch]:
         """Characters the normaliser deletes, outside of the stretches already unknown."""
