@@ -111,8 +111,11 @@ task_test() {
 }
 
 task_bench() {
-  builder
-  $VENV/bin/python -m tests.bench "$@"
+  local venv=.build/bench-venv file
+  if [[ " $* " != *" --help "* ]]; then mkdir -p .build; debian_packages java=default-jre-headless npm=npm; fi
+  install $venv requirements.txt --no-deps
+  for file in layer/builder/requirements.txt tests/bench/requirements.txt; do install $venv $file; done
+  PYTHONPATH=.:layer:tests $venv/bin/python -m tests.bench "$@"
 }
 
 task=${1:-help}

@@ -1,0 +1,87 @@
+"""The bench's end of worker.py: a handler in a process of its own, loaded once and asked again and again."""
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+import lambda_opt
+
+from .contestants import Contestant
+from .events import check
+
+SCRIPT = Path(__file__).with_name("worker.py")
+
+
+class Times(NamedTuple):
+    """Seconds of each event, the part inside onnxruntime, and the last answer."""
+
+    seconds: list[float]
+    session: list[float]
+    answer: Any
+
+
+class Worker:
+    """A running handler; a context manager."""
+
+    def __init__(self, who: Contestant, environment: Mapping[str, str]) -> None:
+        self.name = who.name
+        where = who.where
+        deployed = lambda_opt._deployed(where, "127.0.0.1:9", "handler.handler")
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed on exit
+        self._process = subprocess.Popen(
+            [where.interpreter.path, "-I", "-S", str(SCRIPT), str(where.task), str(where.opt), str(where.runtime)],
+            env={**deployed, **who.environment, **environment}, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=self._log, text=True,
+        )
+
+    def ask(self, events: Sequence[Any]) -> Times:
+        """Answer these events one after the other; RuntimeError with the end of its log where it cannot."""
+        assert self._process.stdin and self._process.stdout
+        try:
+            print(json.dumps(events), file=self._process.stdin, flush=True)
+            line = self._process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        if not line:
+            self._log.seek(0)
+            raise RuntimeError(f"{self.name} ended: {self._log.read().decode('utf-8', 'replace')[-2000:]}")
+        times = Times(**json.loads(line))
+        check(times.answer)
+        return times
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None,
+                 ) -> None:
+        if self._process.stdin:
+            self._process.stdin.close()
+        self._process.terminate()
+        self._process.wait()
+        if self._process.stdout:
+            self._process.stdout.close()
+        self._log.close()
+
+
+@contextmanager
+def running(field: Mapping[str, Contestant], names: Sequence[str], threads: int, warm_up: Any,
+            **environment: str) -> Iterator[dict[str, Worker]]:
+    """Workers of these contestants, each after one answer; one that cannot run is left out, and said so."""
+    with ExitStack() as stack:
+        found = {}
+        for name in names:
+            variables = {**field[name].threads(threads), **environment}
+            worker = stack.enter_context(Worker(field[name], variables))
+            try:
+                worker.ask([warm_up])
+            except RuntimeError as error:
+                print(f"bench: {error}", file=sys.stderr)
+                continue
+            found[name] = worker
+        yield found
