@@ -24,7 +24,8 @@ TEXTS: list[str] = json.loads((GOLDEN / "texts.json").read_text(encoding="utf-8"
 @pytest.fixture(scope="module")
 def golden() -> Any:
     """Arrays made by tests/golden/make.py."""
-    return np.load(GOLDEN / "golden.npz")
+    with np.load(GOLDEN / "golden.npz") as stored:
+        return dict(stored)
 
 
 @pytest.fixture(scope="module")
