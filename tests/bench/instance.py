@@ -1,6 +1,7 @@
 """One instance of a contestant's function under the real runtime client, from process start to an answer."""
 
 import os
+import signal
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -28,7 +29,9 @@ class Start(NamedTuple):
 
 def start(who: Contestant, event: Any, *, wrapper: Sequence[str] = (), environment: Mapping[str, str] | None = None,
           then: Iterable[Any] = ()) -> Start:
-    """Start a fresh process with `event` waiting for it, then send the events `then`, one after the other."""
+    """Start a fresh process with `event` waiting for it, then send the events `then`, one after the other.
+
+    As on Lambda the process is frozen between events: what it does in the background, it does during events."""
     with LambdaProcess(who.where, {**who.environment, **(environment or {})}, wrapper=wrapper) as process:
         try:
             check(process.api.invoke(event, TIMEOUT).payload)  # before it is ready: no polling in the time
@@ -36,12 +39,21 @@ def start(who: Contestant, event: Any, *, wrapper: Sequence[str] = (), environme
             figures = usage(process.process.pid)
             later = []
             for one in then:
+                _freeze(process.process.pid)
                 answer = process.api.invoke(one, TIMEOUT)
                 check(answer.payload)
                 later.append(answer.seconds)
         except (TimeoutError, RuntimeError) as error:
             raise RuntimeError(f"{who.name} gave no answer: {error} {process.log[-2000:]}") from error
         return Start(seconds, *figures, later)
+
+
+def _freeze(pid: int) -> None:
+    """Stop a process that has answered, for a moment."""
+    time.sleep(0.002)  # it asks for its next event
+    os.kill(pid, signal.SIGSTOP)
+    time.sleep(0.01)
+    os.kill(pid, signal.SIGCONT)
 
 
 def usage(pid: int) -> tuple[float, int, int, int]:

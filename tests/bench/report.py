@@ -132,11 +132,11 @@ def _sizing(rows: Sequence[Row]) -> str:
     for row in rows:
         if row["phase"] == "cold":
             keys = {name: row[name] for name in ("who", "event", "megabytes")}
-            warm = find(rows, **keys, phase="warm")
+            after = (spread(find(rows, **keys, phase=phase), 1000, 1) for phase in ("next", "warm"))
             lines.append([f"{row['megabytes']} MB, {cpus(row['megabytes']):.2f} CPU", row["event"], row["who"],
-                          spread(row), spread(warm, 1000, 1), f"{row['peak'] / 1e6:.0f}"])
+                          spread(row), *after, f"{row['peak'] / 1e6:.0f}"])
     return "## Memory sizes: the CPU share of each, by quota from process start\n\n" + grid(
-        ["size", "event", "who", "cold, seconds", "warm, ms, 19 tokens", "peak MB"], lines) if lines else ""
+        ["size", "event", "who", "cold, seconds", "next, ms", "later, ms", "peak MB"], lines) if lines else ""
 
 
 def _cost(rows: Sequence[Row]) -> str:
@@ -145,7 +145,7 @@ def _cost(rows: Sequence[Row]) -> str:
     if not lines:
         return ""
     return "## Dollars per million answers\n\n" + grid(["size", "event", "who", "dollars"], lines) + (
-        f"\n\n10^6 x (MB / 1024 x seconds x ${cost.GB_SECOND} + ${cost.REQUEST * 1e6:.2f} / 10^6 a request"
+        f"\n\n10^6 x (MB / 1024 x seconds x ${cost.GB_SECOND:.10f} + ${cost.REQUEST * 1e6:.2f} / 10^6 a request"
         f" + ${cost.GATEWAY * 1e6:.2f} / 10^6 a request over HTTP), where seconds are {1 - cost.COLD_SHARE:.0%} warm"
         f" and {cost.COLD_SHARE:.0%} cold ones; us-east-1, x86, prices of {cost.PRICES_OF}: check them before you"
         " count on them.")

@@ -24,7 +24,9 @@ def cpus(megabytes: int) -> float:
 
 
 def measure(field: Mapping[str, Contestant], plan: Plan) -> list[dict[str, Any]]:
-    """Rows with megabytes, event and phase (cold, warm); empty where no quota can be set."""
+    """Rows with megabytes, event and phase: cold (first answer), next (the few after it), warm (the last ones).
+
+    Empty where no quota can be set."""
     rows = []
     for megabytes in plan.memories:
         with cgroup.quota(cpus(megabytes)) as wrapper:
@@ -51,5 +53,7 @@ def _series(field: Mapping[str, Contestant], plan: Plan, megabytes: int, kind: s
     for name, found in starts.items():
         keys = {"who": name, "event": kind, "megabytes": megabytes, "peak": max(one.peak for one in found)}
         rows.append(row([one.seconds for one in found], **keys, phase="cold"))
-        rows.append(row([seconds for one in found for seconds in one.later], **keys, phase="warm"))
+        few = plan.memory_events // 4
+        rows.append(row([seconds for one in found for seconds in one.later[:few]], **keys, phase="next"))
+        rows.append(row([seconds for one in found for seconds in one.later[-few:]], **keys, phase="warm"))
     return rows

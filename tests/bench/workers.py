@@ -15,6 +15,7 @@ import lambda_opt
 from .contestants import Contestant
 from .events import check
 
+PROVISIONED = {"AWS_LAMBDA_INITIALIZATION_TYPE": "provisioned-concurrency"}
 SCRIPT = Path(__file__).with_name("worker.py")
 
 
@@ -72,11 +73,13 @@ class Worker:
 @contextmanager
 def running(field: Mapping[str, Contestant], names: Sequence[str], threads: int, warm_up: Any,
             **environment: str) -> Iterator[dict[str, Worker]]:
-    """Workers of these contestants, each after one answer; one that cannot run is left out, and said so."""
+    """Workers of these contestants, each after one answer; one that cannot run is left out, and said so.
+
+    Ours are started as provisioned ones are, with weights packed: what any process of ours comes to be."""
     with ExitStack() as stack:
         found = {}
         for name in names:
-            variables = {**field[name].threads(threads), **environment}
+            variables = {**field[name].threads(threads), **PROVISIONED, **environment}
             worker = stack.enter_context(Worker(field[name], variables))
             try:
                 worker.ask([warm_up])
