@@ -18,6 +18,7 @@ from fillmask.validate import loads
 
 JSON: Final = "application/json"
 PROBLEM: Final = "application/problem+json"
+COMPACT: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 log = logging.getLogger("fillmask")
 
@@ -116,5 +117,4 @@ def where(error: BaseException) -> str:
 
 def reply_json(status: int, media_type: str, content: Any) -> Reply:
     """A reply with a JSON body; NaN cannot pass."""
-    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return Reply(status, media_type, text.encode())
+    return Reply(status, media_type, COMPACT.encode(content).encode())

@@ -23,7 +23,7 @@ from fillmask.engine import Prediction, Query
 from fillmask.errors import EngineUnavailable
 from fillmask.manifest import Manifest
 
-MAX_RUN_TOKENS: Final = 2048  # padded tokens of one run of the session: bounds memory, costs no speed
+MAX_RUN_TOKENS: Final = 512  # padded tokens of one run of the session: bounds memory, and larger runs fall out of the CPU cache
 MAX_RUN_MASKS: Final = 64  # positions of one run that go through the head: each is a row of the vocabulary
 LEAST_QUERIES: Final = 2  # one row alone takes a kernel whose rounding depends on how far keys are padded
 FILL_OUTPUTS: Final = ("scores", "tokens", "target_scores")
@@ -146,25 +146,21 @@ def plan_runs(queries: Sequence[Query]) -> list[list[int]]:
 
 
 def feeds(batch: Sequence[Query]) -> dict[str, npt.NDArray[Any]]:
-    """The graph's inputs for a batch (builder/graph.py describes each)."""
-    lengths = np.array([len(query.ids) for query in batch])
-    counts = np.array([len(query.positions) for query in batch])
-    starts = (np.cumsum(lengths) - lengths)[:, None]
-    slots = np.arange(lengths.max())
-    real = slots < lengths[:, None]
-    places = np.broadcast_to(slots, real.shape)[real]
-    asked = np.arange(max(counts.max(), LEAST_QUERIES)) < counts[:, None]
-    slots_asked = np.repeat(starts, asked.shape[1], axis=1)
-    slots_asked[asked] += np.concatenate([np.asarray(query.positions, dtype=np.int64) for query in batch])
-    return {
-        "ids": np.concatenate([np.asarray(query.ids, dtype=np.int64) for query in batch]),
-        "places": places,
-        "spread": np.where(real, starts + slots, starts),
-        "keys": real.astype(np.int32),
-        "collect": np.flatnonzero(real),
-        "queries": slots_asked,
-        "wanted": np.flatnonzero(asked),
-    }
+    """The graph's inputs for a batch (builder/graph.py describes each). Lists, since a run is small."""
+    longest = max(len(query.ids) for query in batch)
+    asked = max(LEAST_QUERIES, *(len(query.positions) for query in batch))
+    made: dict[str, list[Any]] = {
+        name: [] for name in ("ids", "places", "spread", "keys", "collect", "queries", "wanted")}
+    for number, query in enumerate(batch):
+        start, size, wanted = len(made["ids"]), len(query.ids), len(query.positions)
+        made["ids"] += query.ids
+        made["places"] += range(size)
+        made["spread"].append([*range(start, start + size), *[start] * (longest - size)])
+        made["keys"].append([1] * size + [0] * (longest - size))
+        made["collect"] += range(number * longest, number * longest + size)
+        made["queries"].append([*(start + position for position in query.positions), *[start] * (asked - wanted)])
+        made["wanted"] += range(number * asked, number * asked + wanted)
+    return {name: np.array(values, dtype=np.int32 if name == "keys" else np.int64) for name, values in made.items()}
 
 
 def _even(count: int) -> npt.NDArray[np.int64]:

@@ -175,7 +175,8 @@ class Form(NamedTuple):
     unpack: Callable[[bytes], Any]
 
 
-FILLED: Final = Form(lambda value: json.dumps(value, separators=(",", ":")).encode(), unpack_filled)
+COMPACT: Final = json.JSONEncoder(separators=(",", ":"))  # made once: json.dumps would make one a call
+FILLED: Final = Form(lambda value: COMPACT.encode(value).encode(), unpack_filled)
 
 
 class Operation(NamedTuple):
