@@ -90,7 +90,7 @@ def test_control_tokens_are_never_candidates_and_pieces_only_when_asked_for(
 def test_runs_are_bounded_and_cover_every_query_once(queries: list[Query]) -> None:
     chance = random.Random(3)
     many = queries + [Query([0] * chance.randint(3, 256), [1] * chance.randint(1, 64)) for _ in range(200)]
-    runs = plan_runs(many)
+    runs = plan_runs(many, MAX_RUN_MASKS)
     assert sorted(index for run in runs for index in run) == list(range(len(many)))
     for run in runs:
         longest = max(len(many[index].ids) for index in run)

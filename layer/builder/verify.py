@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from fillmask.embed import Embedder, similarity
 from fillmask.engine import Query
-from fillmask.onnx_engine import OnnxEngine, feeds, plan_runs
+from fillmask.onnx_engine import MAX_RUN_MASKS, OnnxEngine, feeds, plan_runs
 from fillmask.text import TextCodec
 
 DATA = Path(__file__).parent / "data"
@@ -55,7 +55,7 @@ def blanks(codec: TextCodec, lowercase: bool, special: dict[str, int], most: int
 def distributions(engine: OnnxEngine, queries: list[Query]) -> Iterator[tuple[int, npt.NDArray[np.float32]]]:
     """(index of a query, its log-probabilities [vocabulary]) for queries of one position each."""
     everything = np.arange(engine.manifest.vocabulary)
-    for run in plan_runs(queries):
+    for run in plan_runs(queries, MAX_RUN_MASKS):
         for index in run:
             inputs = feeds([queries[index]]) | {
                 "predict": np.zeros(2, np.int64), "subwords": np.array(1), "k": np.array([1]), "targets": everything}

@@ -23,7 +23,8 @@ from fillmask.engine import Prediction, Query
 from fillmask.errors import EngineUnavailable
 from fillmask.manifest import Manifest
 
-MAX_RUN_TOKENS: Final = 512  # padded tokens of one run of the session: bounds memory, and larger runs fall out of the CPU cache
+# Padded tokens of one run of the session: bounds memory, and larger runs fall out of the CPU's cache.
+MAX_RUN_TOKENS: Final = 512
 MAX_RUN_MASKS: Final = 64  # positions of one run that go through the head: each is a row of the vocabulary
 LEAST_QUERIES: Final = 2  # one row alone takes a kernel whose rounding depends on how far keys are padded
 FILL_OUTPUTS: Final = ("scores", "tokens", "target_scores")
@@ -60,7 +61,7 @@ class OnnxEngine:
                 ) -> list[list[Prediction]]:
         """See Engine. Cost: linear in tokens, plus masks times vocabulary."""
         answers: list[list[Prediction]] = [[] for _ in queries]
-        for run in plan_runs(queries):
+        for run in plan_runs(queries, MAX_RUN_MASKS):
             batch = [queries[index] for index in run]
             inputs = feeds(batch) | {
                 "predict": _even(sum(len(query.positions) for query in batch)),
@@ -77,7 +78,7 @@ class OnnxEngine:
         answers: list[Any] = [None] * len(queries)
         nothing = np.zeros(0, dtype=np.int64)
         head = {"predict": nothing, "subwords": np.array(0), "k": np.array([1]), "targets": nothing}
-        for run in plan_runs(queries):
+        for run in plan_runs(queries, MAX_RUN_TOKENS):
             batch = [queries[index] for index in run]
             inputs = feeds(batch) | (head if "fill-mask" in self.manifest.tasks else {})
             (states,) = self.run(("hidden",), inputs)
@@ -131,13 +132,13 @@ def session_options(threads: int) -> Any:
     return options
 
 
-def plan_runs(queries: Sequence[Query]) -> list[list[int]]:
+def plan_runs(queries: Sequence[Query], most_positions: int) -> list[list[int]]:
     """Indices by length, cut into runs that are bounded in padded tokens and in positions."""
     runs: list[list[int]] = []
     longest = positions = 0
     for index in sorted(range(len(queries)), key=lambda i: -len(queries[i].ids)):
         size = len(queries[index].positions)
-        if not runs or (len(runs[-1]) + 1) * longest > MAX_RUN_TOKENS or positions + size > MAX_RUN_MASKS:
+        if not runs or (len(runs[-1]) + 1) * longest > MAX_RUN_TOKENS or positions + size > most_positions:
             runs.append([])
             longest, positions = len(queries[index].ids), 0
         runs[-1].append(index)
