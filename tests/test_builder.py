@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -64,19 +63,38 @@ def shards(folder: Path) -> None:
     (folder / "model.safetensors").unlink()
 
 
-def torch_bin(folder: Path) -> None:
-    """The tensors as torch's zip format, written from the description of its pickle: protocol 2 opcodes."""
+def state_dict(tensors: dict[str, Any], storage_end: bytes) -> bytes:
+    """The pickle of a state dict as torch writes it, by hand: protocol 2, tensors by reference to storages."""
+    body = [b"\x80\x02ccollections\nOrderedDict\n)R("]
+    for number, (name, tensor) in enumerate(tensors.items()):
+        body += [text(name), b"ctorch._utils\n_rebuild_tensor_v2\n(("]
+        body += [text("storage"), b"ctorch\nFloatStorage\n", text(str(number)), text("cpu")]
+        body += [number_of(tensor.size), storage_end]
+        strides = [step // tensor.itemsize for step in tensor.strides]
+        body += [number_of(0), *tuple_of(tensor.shape), *tuple_of(strides), b"\x89ccollections\nOrderedDict\n)RtR"]
+    return b"".join([*body, b"u."])
+
+
+def torch_zip(folder: Path) -> None:
+    """pytorch_model.bin as torch >= 1.6 writes it."""
     tensors = load_file(folder / "model.safetensors")
     with zipfile.ZipFile(folder / "pytorch_model.bin", "w") as archive:
-        body = [b"\x80\x02ccollections\nOrderedDict\n)R("]
-        for number, (name, tensor) in enumerate(tensors.items()):
+        archive.writestr("archive/data.pkl", state_dict(tensors, b"tQ"))
+        for number, tensor in enumerate(tensors.values()):
             archive.writestr(f"archive/data/{number}", tensor.tobytes())
-            body += [text(name), b"ctorch._utils\n_rebuild_tensor_v2\n(("]
-            body += [text("storage"), b"ctorch\nFloatStorage\n", text(str(number)), text("cpu")]
-            body += [number_of(tensor.size), b"tQ"]
-            strides = [step // tensor.itemsize for step in tensor.strides]
-            body += [number_of(0), *tuple_of(tensor.shape), *tuple_of(strides), b"\x89ccollections\nOrderedDict\n)RtR"]
-        archive.writestr("archive/data.pkl", b"".join([*body, b"u."]))
+    (folder / "model.safetensors").unlink()
+
+
+def torch_legacy(folder: Path) -> None:
+    """pytorch_model.bin as torch wrote it before, and many checkpoints still are."""
+    tensors = load_file(folder / "model.safetensors")
+    with (folder / "pytorch_model.bin").open("wb") as file:
+        for value in (0x1950A86A20F9469CFC6C, 1001, {"little_endian": True}):
+            file.write(pickle.dumps(value, protocol=2))
+        file.write(state_dict(tensors, b"NtQ"))
+        file.write(pickle.dumps([str(number) for number in range(len(tensors))], protocol=2))
+        for tensor in tensors.values():
+            file.write(tensor.size.to_bytes(8, "little") + tensor.tobytes())
     (folder / "model.safetensors").unlink()
 
 
@@ -107,7 +125,8 @@ def tokenizer_json(folder: Path) -> None:
 
 
 @pytest.mark.usefixtures("few_sentences")
-@pytest.mark.parametrize("change", [modern_names, shards, torch_bin, untouched_decoder, tokenizer_json])
+@pytest.mark.parametrize("change", [
+    modern_names, shards, torch_zip, torch_legacy, untouched_decoder, tokenizer_json])
 def test_every_form_of_a_checkpoint_gives_the_same_model(source: Path, change: Change) -> None:
     expected = built(source)
     change(source)
@@ -155,9 +174,14 @@ def evil(folder: Path) -> None:
         archive.writestr("archive/data.pkl", b"cos\nsystem\n(S'touch " + str(folder / "ran").encode() + b"'\ntR.")
 
 
-def old_torch(folder: Path) -> None:
+def old_evil(folder: Path) -> None:
     (folder / "model.safetensors").unlink()
-    (folder / "pytorch_model.bin").write_bytes(pickle.dumps(OrderedDict()))
+    (folder / "pytorch_model.bin").write_bytes(b"cos\nsystem\n(S'touch " + str(folder / "ran").encode() + b"'\ntR.")
+
+
+def not_torch(folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    (folder / "pytorch_model.bin").write_bytes(pickle.dumps({}))
 
 
 @pytest.mark.usefixtures("few_sentences")
@@ -177,7 +201,8 @@ def old_torch(folder: Path) -> None:
     (lambda folder: (folder / "model.safetensors").unlink(), "neither model.safetensors nor"),
     (lambda folder: (folder / "model.safetensors").write_bytes(b"x" * 99), "not a readable safetensors file"),
     (evil, "os.system"),
-    (old_torch, "load it with torch"),
+    (old_evil, "os.system"),
+    (not_torch, "not a file of torch's"),
 ])
 def test_what_cannot_be_built_is_one_sentence_and_leaves_nothing(
     source: Path, change: Change, says: str, capsys: pytest.CaptureFixture[str],

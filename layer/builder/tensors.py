@@ -1,17 +1,18 @@
 """Tensors of a checkpoint folder as a lazy mapping name -> numpy array, without torch.
 
-pytorch_model.bin (the zip format of torch >= 1.6) is read by an unpickler that knows six harmless names and
-refuses every other, so no pickled code runs. The older tar-like format needs torch itself to convert.
+pytorch_model.bin, in the zip format of torch >= 1.6 or the one before, is read by an unpickler that knows a few
+harmless names and refuses every other, so no pickled code runs.
 """
 
 import io
 import json
 import pickle
+import struct
 import zipfile
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,8 @@ from safetensors import safe_open
 Array = npt.NDArray[Any]
 STORAGES = {"FloatStorage": "<f4", "HalfStorage": "<f2", "BFloat16Storage": "bf16", "DoubleStorage": "<f8",
             "LongStorage": "<i8"}
+SIZES = {"<f4": 4, "<f2": 2, "bf16": 2, "<f8": 8, "<i8": 8}  # bytes of a value
+LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
 
 
 class TensorError(Exception):
@@ -28,7 +31,7 @@ class TensorError(Exception):
 
 def open_folder(folder: Path) -> Mapping[str, Array] | None:
     """The tensors of a folder, or None when it holds no weights in a known format."""
-    for name, reader in (("model.safetensors", Safetensors), ("pytorch_model.bin", TorchZip)):
+    for name, reader in (("model.safetensors", Safetensors), ("pytorch_model.bin", Torch)):
         if (folder / name).exists():
             return reader(folder / name)
         index = folder / f"{name}.index.json"
@@ -92,26 +95,55 @@ class Shards(Mapping[str, Array]):
         return len(self._where)
 
 
-class TorchZip(Mapping[str, Array]):
-    """One pytorch_model.bin in torch's zip format; a tensor's bytes are read when it is asked for."""
+class Torch(Mapping[str, Array]):
+    """One pytorch_model.bin; a tensor's bytes are read when it is asked for."""
 
     def __init__(self, path: Path) -> None:
-        if not zipfile.is_zipfile(path):
-            raise TensorError(
-                f"{path} is in torch's format from before 1.6: load it with torch and save it as safetensors.")
-        self._zip = zipfile.ZipFile(path)
-        pickled = next(name for name in self._zip.namelist() if name.endswith("/data.pkl"))
-        self._root = pickled.removesuffix("data.pkl")
-        content = _Unpickler(io.BytesIO(self._zip.read(pickled)), path).load()
+        self._path = path
+        self._places: dict[str, int] = {}  # where each storage's bytes begin
+        with path.open("rb") as file:
+            content = self._zipped(file) if zipfile.is_zipfile(file) else self._legacy(file)
         content = content.get("state_dict", content)
         self._tensors: dict[str, _Tensor] = {k: v for k, v in content.items() if isinstance(v, _Tensor)}
 
+    def _zipped(self, file: BinaryIO) -> dict[str, Any]:
+        """The format of torch >= 1.6: a zip file whose members are stored as they are."""
+        archive = zipfile.ZipFile(file)
+        pickled = next(name for name in archive.namelist() if name.endswith("/data.pkl"))
+        root = pickled.removesuffix("data.pkl") + "data/"
+        for member in archive.infolist():
+            if member.filename.startswith(root):
+                file.seek(member.header_offset + 26)  # a local header: 30 bytes, then a name and an extra field
+                name, extra = struct.unpack("<HH", file.read(4))
+                self._places[member.filename.removeprefix(root)] = member.header_offset + 30 + name + extra
+        return dict(_Unpickler(io.BytesIO(archive.read(pickled)), self._path).load())
+
+    def _legacy(self, file: BinaryIO) -> dict[str, Any]:
+        """The format before: five pickles (magic, version, machine, content, order of the storages), then each
+        storage as its number of values and the values."""
+        try:
+            file.seek(0)
+            if _Unpickler(file, self._path).load() != LEGACY_MAGIC:
+                raise ValueError
+            _, _ = (_Unpickler(file, self._path).load() for _ in range(2))
+            unpickler = _Unpickler(file, self._path)
+            content = dict(unpickler.load())
+            for key in _Unpickler(file, self._path).load():
+                values = int.from_bytes(file.read(8), "little")
+                self._places[key] = file.tell()
+                file.seek(values * SIZES[unpickler.kinds[key]], io.SEEK_CUR)
+        except (ValueError, EOFError, KeyError, pickle.UnpicklingError):
+            raise TensorError(f"{self._path} is not a file of torch's.") from None
+        return content
+
     def __getitem__(self, name: str) -> Array:
         tensor = self._tensors[name]
-        values = widen(self._zip.read(f"{self._root}data/{tensor.key}"), tensor.kind)
+        last = sum((size - 1) * step for size, step in zip(tensor.size, tensor.strides, strict=True))
+        with self._path.open("rb") as file:
+            file.seek(self._places[tensor.key] + tensor.offset * SIZES[tensor.kind])
+            values = widen(file.read((last + 1) * SIZES[tensor.kind]), tensor.kind)
         strides = [step * values.itemsize for step in tensor.strides]
-        view = np.lib.stride_tricks.as_strided(values[tensor.offset:], tensor.size, strides)
-        return np.ascontiguousarray(view)
+        return np.ascontiguousarray(np.lib.stride_tricks.as_strided(values, tensor.size, strides))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._tensors)
@@ -129,9 +161,10 @@ class _Tensor:
 
 
 class _Unpickler(pickle.Unpickler):
-    def __init__(self, file: io.BytesIO, path: Path) -> None:
+    def __init__(self, file: Any, path: Path) -> None:
         super().__init__(file)
         self._path = path
+        self.kinds: dict[str, str] = {}  # of the storages met, by key
 
     def find_class(self, module: str, name: str) -> Callable[..., Any]:
         if (module, name) == ("collections", "OrderedDict"):
@@ -144,7 +177,8 @@ class _Unpickler(pickle.Unpickler):
             return type(name, (), {"kind": STORAGES[name]})
         raise TensorError(f"{self._path} asks to run {module}.{name}, which no plain checkpoint does; it was not run.")
 
-    def persistent_load(self, pid: tuple[str, Any, str, str, int]) -> tuple[str, str]:
+    def persistent_load(self, pid: Any) -> tuple[str, str]:
+        self.kinds[pid[2]] = pid[1].kind
         return pid[1].kind, pid[2]
 
 
