@@ -16,6 +16,9 @@ MEMORY = {1: "1769", 2: "3538"}  # megabytes at which Lambda gives so many CPUs
 def measure(field: Mapping[str, Contestant], plan: Plan) -> list[dict[str, Any]]:
     """Rows with event, cpus and cache; and peak memory, CPU seconds and bytes read of the same starts."""
     rows = []
+    for name in plan.cold_names[plan.cpus[0]]:
+        say(f"filling the page cache: {name}")
+        start(field[name], events.direct([TEXT]))
     for cpus in plan.cpus:
         for kind in plan.kinds[cpus]:
             rows += _series(field, plan.cold_names[cpus], plan.cold_rounds, kind, cpus, "warm")
@@ -29,17 +32,14 @@ def _series(field: Mapping[str, Contestant], names: list[str], rounds: int, kind
             ) -> list[dict[str, Any]]:
     starts: dict[str, list[Start]] = {name: [] for name in names}
     event = events.KINDS[kind]([TEXT])
-    for number in range(rounds + 1):
+    for _ in range(rounds):
         for name in names:
-            if number == 0 and (cache == "cold" or starts[name]):
-                continue  # round 0 only fills the page cache
             if cache == "cold":
                 forget(field[name].where)
             one = start(field[name], event, wrapper=PIN.get(cpus, ()),
                         environment={"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": MEMORY[cpus]})
             say(f"cold start, {kind}, {cpus} CPU, page cache {cache}: {name} {one.seconds:.3f} s")
-            if number:
-                starts[name].append(one)
+            starts[name].append(one)
     return [row([one.seconds for one in found], who=name, event=kind, cpus=cpus, cache=cache,
                 cpu=_middle(found, "cpu"), peak=_middle(found, "peak"), read=_middle(found, "read"))
             for name, found in starts.items()]

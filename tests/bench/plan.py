@@ -1,4 +1,4 @@
-"""How much is measured: a full run, and one of two minutes."""
+"""How much is measured: a full run of about 45 minutes, and one of two."""
 
 import sys
 from typing import NamedTuple
@@ -27,6 +27,7 @@ class Plan(NamedTuple):
     threads: tuple[int, ...]
     lengths: tuple[int, ...]
     warm_rounds: int
+    batch_threads: tuple[int, ...]
     batches: tuple[int, ...]
     batch_rounds: int
     requests: tuple[int, int]
@@ -39,15 +40,16 @@ FULL = Plan(
     cold_rounds=11, disk_names=ALL, disk_rounds=3,
     memories=(512, 1024, 1769, 3008), memory_names=ALL, memory_rounds=3, memory_events=60,
     warm_names=WARM, threads=(1, 2), lengths=(8, 16, 32, 64, 128, 512), warm_rounds=40,
-    batches=(64, 512), batch_rounds=5, requests=(200, 2000), request_names=["ours", "careful", "article"],
-    cache_requests=200,
+    batch_threads=(1, 2), batches=(64, 512), batch_rounds=5,
+    requests=(200, 2000), request_names=[OURS, "careful", "article"], cache_requests=200,
 )
 QUICK = Plan(
     cpus=(2, 1), kinds={2: ("direct", "http"), 1: ("direct", "http")}, cold_names={2: list(COLD), 1: LIGHT},
     cold_rounds=1, disk_names=LIGHT, disk_rounds=1,
     memories=(512, 1769), memory_names=LIGHT, memory_rounds=1, memory_events=12,
-    warm_names=WARM, threads=(1,), lengths=(16, 64, 128), warm_rounds=6,
-    batches=(64,), batch_rounds=2, requests=(20, 200), request_names=["ours"], cache_requests=30,
+    warm_names=WARM, threads=(1,), lengths=(16, 64, 128), warm_rounds=5,
+    batch_threads=(2,), batches=(64,), batch_rounds=1,
+    requests=(15, 150), request_names=[OURS], cache_requests=30,
 )
 
 
