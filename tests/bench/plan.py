@@ -46,10 +46,10 @@ FULL = Plan(
 QUICK = Plan(
     cpus=(2, 1), kinds={2: ("direct", "http"), 1: ("direct", "http")}, cold_names={2: list(COLD), 1: LIGHT},
     cold_rounds=1, disk_names=LIGHT, disk_rounds=1,
-    memories=(512, 1769), memory_names=LIGHT, memory_rounds=1, memory_events=12,
+    memories=(512, 1769), memory_names=LIGHT, memory_rounds=1, memory_events=8,
     warm_names=WARM, threads=(1,), lengths=(16, 64, 128), warm_rounds=5,
     batch_threads=(2,), batches=(64,), batch_rounds=1,
-    requests=(15, 150), request_names=[OURS], cache_requests=30,
+    requests=(10, 100), request_names=[OURS], cache_requests=30,
 )
 
 

@@ -12,8 +12,7 @@ from .warm import SETTLE
 from .workers import Worker, running
 
 REQUEST = 64  # texts of a request: the contract's limit
-WAYS = (("ours", REQUEST), ("ours", 1), ("article", REQUEST), ("article", 1), ("careful", REQUEST),
-        ("pipeline", REQUEST))
+WAYS = (("ours", REQUEST), ("ours", 1), ("article", REQUEST), ("article", 1), ("pipeline", REQUEST))
 AT_LENGTH = ("ours", "article")  # who answers more than one request's texts: the others would take minutes
 
 
