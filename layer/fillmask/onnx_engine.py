@@ -27,6 +27,7 @@ from fillmask.manifest import Manifest
 MAX_RUN_TOKENS: Final = 512
 MAX_RUN_MASKS: Final = 64  # positions of one run that go through the head: each is a row of the vocabulary
 LEAST_QUERIES: Final = 2  # one row alone takes a kernel whose rounding depends on how far keys are padded
+PACKING_NICE: Final = 10  # the kernel weighs it at 110 to 1,024; at 19, one CPU would never finish packing
 FILL_OUTPUTS: Final = ("scores", "tokens", "target_scores")
 
 log = logging.getLogger("fillmask")
@@ -98,16 +99,16 @@ class OnnxEngine:
             log.error("the model failed to run: %s", type(error).__name__)
             raise EngineUnavailable("The model failed to run; the log says why.") from error
 
-
     def _start_packing(self) -> None:
-        """Build the packed session on a thread of the lowest priority, so that it takes only time nobody wants."""
+        """Build the packed session on a thread of low priority: where it has to share a CPU with answers, it gets
+        a tenth, so that they slow down by that little and not for long."""
         pack, self._pack = self._pack, None
         if pack is None:  # another thread was first
             return
 
         def work() -> None:
             with suppress(OSError):
-                os.setpriority(os.PRIO_PROCESS, get_native_id(), 19)
+                os.setpriority(os.PRIO_PROCESS, get_native_id(), PACKING_NICE)
             try:
                 self._session = pack()
             except EngineUnavailable as error:

@@ -37,10 +37,10 @@ class Plan(NamedTuple):
 
 FULL = Plan(
     cpus=(2, 1), kinds={2: ("direct", "http", "sqs"), 1: ("direct", "http", "sqs")}, cold_names={2: list(COLD), 1: ALL},
-    cold_rounds=11, disk_names=ALL, disk_rounds=3,
-    memories=(512, 1024, 1769, 3008), memory_names=ALL, memory_rounds=3, memory_events=60,
-    warm_names=WARM, threads=(1, 2), lengths=(8, 16, 32, 64, 128, 512), warm_rounds=40,
-    batch_threads=(1, 2), batches=(64, 512), batch_rounds=5,
+    cold_rounds=7, disk_names=ALL, disk_rounds=3,
+    memories=(512, 1024, 1769, 3008), memory_names=[OURS, "careful", "article"], memory_rounds=2, memory_events=40,
+    warm_names=WARM, threads=(1, 2), lengths=(8, 16, 32, 64, 128, 512), warm_rounds=20,
+    batch_threads=(1, 2), batches=(64, 512), batch_rounds=3,
     requests=(200, 2000), request_names=[OURS, "careful", "article"], cache_requests=200,
 )
 QUICK = Plan(
