@@ -7,7 +7,6 @@ environment.
 
 import os
 
-os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # read when onnxruntime is imported; its wheels send by default
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # no thread pool for a single text
 
 from typing import Any

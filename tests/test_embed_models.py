@@ -172,3 +172,14 @@ def test_a_vocabulary_without_a_mask_will_do(tmp_path: Path) -> None:
     (states,) = windows(model, source, "[MASK]", most=48)
     assert len(states) > 3
     assert np.dot(vector, unit(states.mean(0))) >= 1 - 1e-6
+
+
+def test_what_decides_a_vector_is_in_the_digest(tmp_path: Path) -> None:
+    """Caches are tied to it: the same weights pooled otherwise are another model."""
+    source = checkpoints.sentence_transformer(tmp_path / "source", CLS, **SMALL)
+    pooled = json.loads((built(source) / "model.json").read_text())
+    (source / "modules.json").unlink()
+    mean = json.loads((built(source) / "model.json").read_text())
+    assert pooled["files"] == mean["files"]
+    assert pooled["pooling"] != mean["pooling"]
+    assert pooled["digest"] != mean["digest"]

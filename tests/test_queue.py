@@ -153,3 +153,11 @@ def test_one_line_tells_of_a_batch(caplog: pytest.LogCaptureFixture) -> None:
     assert [entry.getMessage() for entry in caplog.records] == [
         "queue: message m2: invalid_json", "queue: 2 records, 1 reported",
     ]
+
+
+@pytest.mark.parametrize("given", [0, -1, 1541815603606036480, -(2**63), "x", None])
+def test_an_id_comes_back_as_it_was_sent(given: object) -> None:
+    results = Results()
+    assert failures(QueueAdapter(Answerer(), results).handle(event({**GOOD, "id": given}), plenty)) == []
+    assert results.bodies[0]["id"] == given
+    assert type(results.bodies[0]["id"]) is type(given)

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fillmask.onnx_engine import OnnxEngine
 from fillmask.service import Service
 from fillmask.text import TextCodec, shown
 
@@ -130,3 +131,10 @@ def test_near_masks_are_named(codec: TextCodec, text: str, kind: str) -> None:
 @pytest.mark.parametrize("text", ["今天天气很好", "", "   ", "a_b", "mask", "（好）"])
 def test_no_hint_where_nothing_looks_like_a_mask(codec: TextCodec, text: str) -> None:
     assert codec.near_mask(text) is None
+
+
+def test_the_twin_that_treats_capitals_otherwise_keeps_the_accents_option(engine: OnnxEngine, codec: TextCodec) -> None:
+    ours = codec._tokenizer(engine.manifest.lowercase)
+    other = codec._tokenizer(not engine.manifest.lowercase)
+    assert other.normalizer.strip_accents == ours.normalizer.strip_accents
+    assert other.normalizer.lowercase != ours.normalizer.lowercase

@@ -11,6 +11,7 @@ import json
 import shutil
 import sys
 import tempfile
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,6 +28,7 @@ from fillmask.text import TextCodec
 
 LEAST_AGREEMENT = 0.95  # of first candidates
 LEAST_COSINE = 0.99  # of embeddings, in the mean
+DECIDES = ("tasks", "max_tokens", "special", "lowercase", "pooling")  # what of model.json an answer depends on
 KEEP = ("MODEL_CARD.md",)  # files of the target folder that a rebuild does not touch
 
 
@@ -104,7 +106,7 @@ def _write(folder: Path, plan: Plan, how: graph.Products) -> None:
                     size_threshold=1024)
     _write_cold(folder)
     (folder / "tokenizer.json").write_text(written.text, encoding="utf-8")
-    _save(folder, {
+    described = {
         "format": manifest.FORMAT, "id": source.id, "revision": source.revision, "tasks": tasks,
         "vocabulary": loaded.shape.vocabulary, "hidden": loaded.shape.hidden, "layers": loaded.shape.layers,
         "max_tokens": min(loaded.shape.positions, longest or loaded.shape.positions),
@@ -112,8 +114,8 @@ def _write(folder: Path, plan: Plan, how: graph.Products) -> None:
         "lowercase": written.lowercase, "pooling": pooled,
         "quantisation": type(how).__name__,
         "built_with": {name: version(name) for name in ("onnx", "onnxruntime", "tokenizers", "numpy")},
-        **_digests(folder),
-    })
+    }
+    _save(folder, described | _digests(folder, described))
 
 
 def _write_cold(folder: Path) -> None:
@@ -127,9 +129,9 @@ def _write_cold(folder: Path) -> None:
     (folder / "cold.onnx").write_bytes(model.SerializeToString())
 
 
-def _digests(folder: Path) -> dict[str, Any]:
-    """Sizes and one SHA-256 over the three files, in order: what a cached answer is tied to."""
-    digest = hashlib.sha256()
+def _digests(folder: Path, described: Mapping[str, Any]) -> dict[str, Any]:
+    """Sizes, and one SHA-256 over the files and DECIDES: what a cached answer is tied to."""
+    digest = hashlib.sha256(json.dumps([described[name] for name in DECIDES], sort_keys=True).encode())
     for name in manifest.FILES:
         with (folder / name).open("rb") as file:
             digest.update(hashlib.file_digest(file, "sha256").digest())

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from fillmask import limits
 from fillmask.engine import Engine, Prediction, Query
+from fillmask.errors import InvalidRequest
 from fillmask.text import Encoded, TextCodec
 from fillmask.windows import Window, plan
 
@@ -57,6 +58,9 @@ class Filler:
         """One JSON value a text. Every text has a mask. Raises TooLarge before anything is computed."""
         targets = [self._target(target, options.lowercase) for target in options.targets]
         self._check(texts, targets, options)
+        if options.mode == "joint" and targets and all(len(target.pieces) != 1 for target in targets):
+            reason = "must have one that is a single token in joint mode: whole fillings are made of those"
+            raise InvalidRequest(f"The targets {reason}.", errors=[{"field": "targets", "reason": reason}])
         windows = [self._plan(text, [(mask, mask) for mask in text.masks]) for text in texts]
         slots = [Slot(number, mask, window) for number, planned in enumerate(windows)
                  for window in planned for mask in window.slots]

@@ -24,7 +24,8 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 def create_app(service: Callable[[], Service], settings: Settings) -> ASGIApp:
     """The whole application; `service` gives the service or raises EngineUnavailable."""
     # Our layer has no OpenTelemetry SDK, and a variable in the environment must not make FastAPI look for one.
-    app = Documented(redirect_slashes=False, telemetry={"auto_configure": False})
+    app = Documented(redirect_slashes=False, redoc_url=None, swagger_ui_oauth2_redirect_url=None,
+                     telemetry={"auto_configure": False})
     for path in PATHS:
         app.add_api_route(path, _operation(service, path), methods=["POST"])
     for path, endpoint in (("/", _page()), ("/health", _health), ("/info", _info(service))):

@@ -60,16 +60,18 @@ class HttpEvents:
         """The gateway's answer to an event of known kind."""
         request = read(event, self._settings.base_path)
         if request.method != "POST" or request.route not in PATHS or self._settings.cors_origins:
-            return self.through_fastapi(event, context)
+            return self._through_fastapi(event, context, request)
         reply = respond(self._service, request.route, request.headers.get("content-type", ""), request.body)
         headers = {"content-length": str(len(reply.body)), "content-type": reply.media_type}
         return encode(event, reply.status, headers, reply.body.decode())
 
     def through_fastapi(self, event: Event, context: object) -> Event:
         """The same through Mangum and FastAPI."""
+        return self._through_fastapi(event, context, read(event, self._settings.base_path))
+
+    def _through_fastapi(self, event: Event, context: object, request: Request) -> Event:
         if self._gateway is None:
             self._gateway = self._connect()
-        request = read(event, self._settings.base_path)
         reply = self._gateway(_as_v2(request), context)
         body = "" if request.method == "HEAD" else reply["body"]
         return encode(event, reply["statusCode"], reply["headers"], body, reply["isBase64Encoded"])

@@ -20,6 +20,7 @@ MAX_JOINT_MASKS: Final = 12  # of one text in joint mode: each mask is one more 
 MAX_PIECES: Final = 12  # of one target: each piece is one more pass of the model
 MAX_PASSES: Final = 2_000  # windows a request may run beyond the first answer: masks x pieces, masks x beam
 MAX_BODY_BYTES: Final = 2 * 1024 * 1024
+MAX_RESULT_BYTES: Final = 1023 * 1024  # of one message of the result queue; SQS ends at 1 MiB with attributes
 MAX_ANSWER_CHARACTERS: Final = 1_000_000  # an answer repeats the text once a candidate; Lambda ends at 6 MB
 
 TABLE: Final[dict[str, int]] = {

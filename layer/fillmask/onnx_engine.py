@@ -36,13 +36,14 @@ log = logging.getLogger("fillmask")
 class OnnxEngine:
     """onnxruntime on one model folder."""
 
-    def __init__(self, session: Any, manifest: Manifest, pack: Callable[[], Any] | None = None) -> None:
+    def __init__(self, session: Any, manifest: Manifest, pack: Callable[[], Any] | None = None,
+                 packing_nice: int = 0) -> None:
         said = session.get_modelmeta().custom_metadata_map.get("vocabulary")
         if said != str(manifest.vocabulary):
             raise EngineUnavailable(f"model.onnx has {said} tokens and model.json says {manifest.vocabulary}.")
         self.manifest = manifest
         self._session = session
-        self._pack = pack
+        self._pack, self._packing_nice = pack, packing_nice
         self._runs = 0
 
     @classmethod
@@ -56,7 +57,7 @@ class OnnxEngine:
             return _session(folder / "model.onnx", threads)
         if packed:
             return cls(pack(), manifest)
-        return cls(_session(folder / "cold.onnx", threads), manifest, pack)
+        return cls(_session(folder / "cold.onnx", threads), manifest, pack, PACKING_NICE if threads == 1 else 0)
 
     def predict(self, queries: Sequence[Query], k: int, subwords: bool, targets: Sequence[int],
                 ) -> list[list[Prediction]]:
@@ -96,19 +97,20 @@ class OnnxEngine:
         try:
             return list(self._session.run(outputs, inputs))
         except Exception as error:  # onnxruntime's own classes derive from Exception alone
-            log.error("the model failed to run: %s", type(error).__name__)
+            log.error("the model failed to run: %s", _first_line(error))
             raise EngineUnavailable("The model failed to run; the log says why.") from error
 
     def _start_packing(self) -> None:
-        """Build the packed session on a thread of low priority: where it has to share a CPU with answers, it gets
-        a tenth, so that they slow down by that little and not for long."""
+        """Build the packed session on a thread, of low priority where it shares one CPU with the answers: it gets a
+        tenth, so that they slow down by that little and not for long. A session of several threads would inherit
+        the priority for good, and has another CPU to be built on."""
         pack, self._pack = self._pack, None
         if pack is None:  # another thread was first
             return
 
         def work() -> None:
             with suppress(OSError):
-                os.setpriority(os.PRIO_PROCESS, get_native_id(), PACKING_NICE)
+                os.setpriority(os.PRIO_PROCESS, get_native_id(), self._packing_nice)
             try:
                 self._session = pack()
             except EngineUnavailable as error:
@@ -120,7 +122,12 @@ def _session(path: Path, threads: int) -> Any:
     try:
         return onnxruntime.InferenceSession(str(path), session_options(threads), providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's own classes derive from Exception alone
-        raise EngineUnavailable(f"{path} could not be loaded: {type(error).__name__}.") from error
+        raise EngineUnavailable(f"{path} could not be loaded: {_first_line(error)}") from error
+
+
+def _first_line(error: Exception) -> str:
+    """onnxruntime's messages tell of nodes, shapes and ids, never of text; the rest of them is a trace."""
+    return f"{type(error).__name__}: {str(error).partition(chr(10))[0][:300]}"
 
 
 def session_options(threads: int) -> Any:

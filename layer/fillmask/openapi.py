@@ -48,7 +48,7 @@ RESULT: Final = _object({
     "window": _nullable(EXTENT), "cached": BOOLEAN,
 })
 MODEL: Final = _object({"id": STRING, "digest": STRING})
-MODEL_EXAMPLE: Final = {"id": "fillmask-zh-mini", "digest": "sha256:0cf0e1757f77cc0137c7facab02def5b"}
+MODEL_EXAMPLE: Final = {"id": "fillmask-zh-mini", "digest": "sha256:" + 2 * "0cf0e1757f77cc0137c7facab02def5b"}
 PROBLEM: Final = _object(
     {"type": STRING, "title": STRING, "status": INTEGER, "detail": STRING, "code": {"enum": list(TABLE)}},
     errors=_list(_object({"field": STRING, "reason": STRING})), index=INTEGER, hint=_nullable(STRING),

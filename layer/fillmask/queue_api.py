@@ -19,9 +19,10 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-from fillmask.errors import FillMaskError, InvalidJson, InvalidRequest, TooLarge
+from fillmask import limits
+from fillmask.errors import FillMaskError, InvalidJson, InvalidRequest
 from fillmask.problem import problem
-from fillmask.queue_results import BATCH_ENTRIES, RESULT_BYTES, Result, ResultQueue, encode
+from fillmask.queue_results import BATCH_ENTRIES, Result, ResultQueue, encode
 from fillmask.validate import loads
 
 DEFAULT_OPERATION: Final = "fill-mask"
@@ -206,9 +207,5 @@ def _stable(result: dict[str, Any]) -> dict[str, Any]:
 def _fitting(head: Mapping[str, Any], outcome: Mapping[str, Any]) -> str:
     text = encode({**head, **outcome})
     size = len(text.encode())
-    if size > RESULT_BYTES:
-        raise TooLarge(
-            f"The result: {size} bytes are over the limit of a queue message; ask for less in one message.",
-            limit="result_bytes", maximum=RESULT_BYTES, size=size,
-        )
+    limits.check("result_bytes", size, "bytes of the result; ask for less in one message")
     return text

@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
+from fillmask import limits
+
 BATCH_ENTRIES: Final = 10
 BATCH_BYTES: Final = 1024 * 1024  # of one message, and of all messages of a batch
-ATTRIBUTE_BYTES: Final = 1024  # more than the attributes of one message take
-RESULT_BYTES: Final = BATCH_BYTES - ATTRIBUTE_BYTES
+RESULT_BYTES: Final = limits.MAX_RESULT_BYTES
+ATTRIBUTE_BYTES: Final = BATCH_BYTES - RESULT_BYTES  # more than the attributes of one message take
 CONNECT_SECONDS: Final = 0.3
 READ_SECONDS: Final = 0.6
 

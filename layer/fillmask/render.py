@@ -31,8 +31,12 @@ def result(value: Json, text: str, options: Options, codec: TextCodec, *, cached
 
 def size(value: Json, text: str, options: Options) -> int:
     """Characters of the sequences a result would hold: bounded by the service before any is built."""
-    a_mask = len(options.targets) or options.top_k
-    return len(text) * (len(value["masks"]) * a_mask + len(value["fillings"] or ()) + 1)
+    return least_size(text, len(value["masks"]), options) + len(text) * len(value["fillings"] or ())
+
+
+def least_size(text: str, masks: int, options: Options) -> int:
+    """The same but for whole fillings, whose number is known when they are: bounded before anything is computed."""
+    return len(text) * (masks * (len(options.targets) or options.top_k) + 1)
 
 
 def _mask(value: Json, text: str, options: Options, codec: TextCodec) -> Json:

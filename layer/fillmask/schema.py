@@ -71,6 +71,7 @@ HF_FEATURES: Final[Schema] = {
     "properties": {
         "inputs": EMBED["properties"]["input"], "dimensions": EMBED["properties"]["dimensions"],
         "normalize": {"type": "boolean", "const": True, "description": "Vectors always have length 1."},
+        "prompt_name": {"type": "null", "description": "Prompts are yours to prepend."},
         "parameters": HF_OPTIONS, "options": HF_OPTIONS,
     },
     "required": ["inputs"],

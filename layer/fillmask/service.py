@@ -57,7 +57,8 @@ class Service:
         """POST /v1/fill-mask of the contract, validated."""
         texts: list[str] = request["texts"] if "texts" in request else [request["text"]]
         options = self._options(request)
-        _check_characters([*texts, *options.targets])
+        fields = _fields("texts", texts) if "texts" in request else ["text"]
+        _check_characters([*texts, *options.targets], [*fields, *_fields("targets", options.targets)])
 
         def compute(missing: Sequence[str]) -> list[Json]:
             return self._fill(missing, options, texts)
@@ -96,9 +97,9 @@ class Service:
         """POST /v1/similarity: cosines of the texts against others or each other, from one batch."""
         from fillmask.embed import similarity  # noqa: PLC0415  (numpy)
         texts: list[str] = request["texts"]
-        against: list[str] = request.get("against", texts)
+        against: list[str] = request.get("against", [])
         rows = self._embeddings([*texts, *against], [*_fields("texts", texts), *_fields("against", against)])
-        matrix = similarity(rows[:len(texts)], rows[len(texts):])
+        matrix = similarity(rows[:len(texts)], rows[len(texts):] or rows)
         return {"model": {"id": self.manifest.id, "digest": self.manifest.digest}, "matrix": matrix}
 
     def _options(self, request: Json) -> Options:
@@ -118,12 +119,15 @@ class Service:
                 raise NoMask(f"Text {index} has no {self.manifest.mask_token}" + (f": {hint}." if hint else "."),
                              index=index, hint=hint)
             limits.check("masks", len(tokens.masks), f"masks of text {index}", index=index)
+        wanted = [render.least_size(text, len(tokens.masks), options)
+                  for text, tokens in zip(missing, encoded, strict=True)]
+        limits.check("answer_characters", sum(wanted), "characters of the answer")
         return self._filler.answer(encoded, options)
 
     def _embeddings(self, texts: Sequence[str], fields: Sequence[str]) -> "list[Embedding]":
         """One a text; `fields` are the texts' places in the request."""
         from fillmask.embed import Embedding  # noqa: PLC0415  (numpy)
-        _check_characters(texts)
+        _check_characters(texts, fields)
         width = self.manifest.hidden
         form = Form(Embedding.pack, lambda value: Embedding.unpack(value, width))
         places = dict(zip(reversed(texts), reversed(fields), strict=True))
@@ -162,9 +166,9 @@ def _fields(name: str, texts: Sequence[str]) -> list[str]:
     return [f"{name}[{index}]" for index in range(len(texts))]
 
 
-def _check_characters(texts: Sequence[str]) -> None:
-    for index, text in enumerate(texts):
-        limits.check("characters", len(text), f"characters of text {index}", index=index)
+def _check_characters(texts: Sequence[str], fields: Sequence[str]) -> None:
+    for text, field in zip(texts, fields, strict=True):
+        limits.check("characters", len(text), f"characters of {field}", field=field)
     limits.check("total_characters", sum(map(len, texts)), "characters of the request")
 
 

@@ -13,7 +13,7 @@ class Row(NamedTuple):
 
 
 ROWS: Final = (
-    Row("FILLMASK_MODEL_DIR", "/opt/model", "folder with model.onnx, model.onnx.data, tokenizer.json, model.json"),
+    Row("FILLMASK_MODEL_DIR", "/opt/model", "folder of the model: model.json and the files it names"),
     Row("FILLMASK_TABLE", "", "DynamoDB table of the shared result cache; empty: memory cache only"),
     Row("FILLMASK_CACHE_TTL_SECONDS", "2592000", "how long a cached answer lives, in seconds"),
     Row("FILLMASK_MEMORY_CACHE_BYTES", "33554432", "size of the memory cache; 0 switches it off"),

@@ -52,7 +52,10 @@ class Encoded(NamedTuple):
 
 
 class TextCodec:
-    """The tokenizer of one model, with capitals folded or kept. Safe to share between threads: never changed."""
+    """The tokenizer of one model, with capitals folded or kept.
+
+    Safe to share between threads: no tokenizer changes once it is made, and two threads that make the same twin
+    at once make equal ones."""
 
     def __init__(self, tokenizer: Tokenizer, manifest: Manifest) -> None:
         if tokenizer.get_vocab_size() != manifest.vocabulary:
@@ -79,7 +82,7 @@ class TextCodec:
         if lowercase not in self._tokenizers:
             ours = self._tokenizers[self._manifest.lowercase]
             twin = Tokenizer(ours.model)
-            twin.normalizer = BertNormalizer(lowercase=lowercase)
+            twin.normalizer = BertNormalizer(lowercase=lowercase, strip_accents=ours.normalizer.strip_accents)
             twin.pre_tokenizer = ours.pre_tokenizer
             twin.add_special_tokens([AddedToken(self._manifest.mask_token, special=True, normalized=False)])
             self._tokenizers[lowercase] = twin

@@ -12,7 +12,7 @@ from fillmask import limits
 from fillmask.errors import InvalidJson, InvalidRequest
 from fillmask.schema import Schema
 
-MAX_DIGITS: Final = 18  # a longer integer is over every bound here, and slow to convert
+MAX_DIGITS: Final = 19  # of a 64-bit id; a longer integer is over every bound here, and slow to convert
 
 
 def loads(body: bytes | str) -> Any:
@@ -31,7 +31,7 @@ def loads(body: bytes | str) -> Any:
 
 
 def _integer(digits: str) -> int | float:
-    return int(digits) if len(digits) <= MAX_DIGITS else float("inf")
+    return int(digits) if len(digits.lstrip("-")) <= MAX_DIGITS else float("inf")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -130,14 +130,15 @@ def _text(value: Any, schema: Schema, field: str) -> Iterator[tuple[str, str]]:
 
 
 _TYPES: Final[dict[str, Callable[[object], bool]]] = {
+    "null": lambda value: value is None,
     "object": lambda value: isinstance(value, dict),
     "array": lambda value: isinstance(value, list),
     "string": lambda value: isinstance(value, str),
     "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
     "boolean": lambda value: isinstance(value, bool),
 }
-_NAMES: Final = {"object": "an object", "array": "a list", "string": "a string", "integer": "an integer",
-                 "boolean": "true or false"}
+_NAMES: Final = {"null": "null", "object": "an object", "array": "a list", "string": "a string",
+                 "integer": "an integer", "boolean": "true or false"}
 _CHECKS: Final[dict[str, Callable[[Any, Schema, str], Iterator[tuple[str, str]]]]] = {
     "properties": _properties, "oneOf": _one_of, "items": _items, "minimum": _bounds, "enum": _enum, "const": _const,
     "type": _text,
