@@ -2,41 +2,73 @@
 
     python -m builder.local run TEXT [--top-k N] [--targets A,B] [--joint] [--json]
     python -m builder.local run --event FILE
-    python -m builder.local serve [--port 8000]
+    python -m builder.local serve [--host ADDRESS] [--port N]
+
+The options are read before anything beyond the standard library is imported: --help needs no installed package.
 """
 
 import argparse
 import json
+import os
+import socket
 import sys
 from pathlib import Path
 from typing import Any
 
-import handler
-from fillmask.http_api import create_app
+from fillmask.errors import FillMaskError, InvalidJson
+from fillmask.problem import problem
+from fillmask.queue_api import UnreportableError
 
 BAR = 30  # characters of a full bar
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Command line; 0, or 1 after one sentence on standard error."""
+    """Command line; 0, or 1 after one sentence on standard error (with --json: the problem on standard output)."""
+    options = _options(arguments)
+    if not os.environ.get("FILLMASK_MODEL_DIR"):
+        from builder.layers import default_model  # noqa: PLC0415  (only where nothing is chosen)
+        os.environ["FILLMASK_MODEL_DIR"] = str(default_model())
+    try:
+        return int(options.task(options))
+    except FillMaskError as error:
+        return _refuse(problem(error), as_json=getattr(options, "json", False))
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        print(f"error: {place}{error.strerror or error}", file=sys.stderr)
+    except (ValueError, UnreportableError) as error:
+        print(f"error: {error}", file=sys.stderr)
+    return 1
+
+
+def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="build.sh")
     tasks = parser.add_subparsers(required=True)
     run = tasks.add_parser("run", help="answer one text or event")
     run.add_argument("text", nargs="?", help="a text with at least one [MASK]")
-    run.add_argument("--top-k", type=int, default=5, help="candidates a mask (default 5)")
+    run.add_argument("--top-k", type=int, default=5, help="candidates a mask (default: %(default)s)")
     run.add_argument("--targets", help="score just these words, separated by commas")
     run.add_argument("--joint", action="store_true", help="rank whole fillings of several masks")
-    run.add_argument("--json", action="store_true", help="print the result object")
-    run.add_argument("--event", type=Path, help="send a whole event from a JSON file through the handler")
-    run.set_defaults(task=_run)
+    run.add_argument("--json", action="store_true", help="print the result object, or the problem object")
+    run.add_argument("--event", type=Path, metavar="FILE",
+                     help="send a whole event from a JSON file through the handler")
+    run.set_defaults(task=_run, parser=run)
     serve = tasks.add_parser("serve", help="serve the HTTP API")
-    serve.add_argument("--host", default="127.0.0.1")
-    serve.add_argument("--port", type=int, default=8000)
-    serve.set_defaults(task=_serve)
-    options = parser.parse_args(arguments)
+    serve.add_argument("--host", default="127.0.0.1",
+                       help="address to listen on; 0.0.0.0 is every one of this machine (default: %(default)s)")
+    serve.add_argument("--port", type=_port, default=8000, help="port; 0 is any free one (default: %(default)s)")
+    serve.set_defaults(task=_serve, parser=serve)
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown:  # said by the task's own parser, whose usage line names the task's options
+        options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     if options.task is _run and (options.text is None) == (options.event is None):
         run.error("give a text or --event FILE")
-    return int(options.task(options))
+    return options
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port from 0 to 65535")
+    return int(text)
 
 
 class Context:
@@ -50,24 +82,39 @@ class Context:
 
 
 def _run(options: argparse.Namespace) -> int:
+    event = _event(options.event) if options.event else None
+    import handler  # noqa: PLC0415  (loads the model)
     if options.event:
-        event = json.loads(options.event.read_text(encoding="utf-8"))
         _print_json(handler.handler(event, Context()))
         return 0
     request: dict[str, Any] = {"text": options.text, "top_k": options.top_k}
-    if options.targets:
+    if options.targets is not None:
         request["targets"] = options.targets.split(",")
     if options.joint:
         request["mode"] = "joint"
     answer = handler.handler(request, Context())
     if "code" in answer:
-        print(f"error: {answer['detail']}", file=sys.stderr)
-        return 1
+        return _refuse(answer, as_json=options.json)
     if options.json:
         _print_json(answer)
     else:
         _print_ranking(answer)
     return 0
+
+
+def _event(file: Path) -> Any:
+    try:
+        return json.loads(file.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise InvalidJson(f"{file} is not JSON.") from error
+
+
+def _refuse(found: dict[str, Any], *, as_json: bool) -> int:
+    if as_json:
+        _print_json(found)
+    else:
+        print(f"error: {found['detail']}", file=sys.stderr)
+    return 1
 
 
 def _print_json(value: Any) -> None:
@@ -97,11 +144,21 @@ def _line(token: str, score: float | None, sequence: str, reason: str | None) ->
 
 
 def _serve(options: argparse.Namespace) -> int:
-    import uvicorn  # noqa: PLC0415  (only for serve)
-    print(f"serving http://{options.host}:{options.port}/ (documents at /docs)", flush=True)
-    uvicorn.run(create_app(handler.SERVICE, handler.SETTINGS), host=options.host, port=options.port,
-                log_level="warning", timeout_graceful_shutdown=2)
-    return 0
+    family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
+    with socket.create_server((options.host, options.port), family=family) as listening:
+        import uvicorn  # noqa: PLC0415  (with the next, only for serve)
+
+        import handler  # noqa: PLC0415
+        from fillmask.http_api import create_app  # noqa: PLC0415
+        server = uvicorn.Server(uvicorn.Config(
+            create_app(handler.SERVICE, handler.SETTINGS), log_level="warning", timeout_graceful_shutdown=2))
+        host = f"[{options.host}]" if family == socket.AF_INET6 else options.host
+        print(f"serving http://{host}:{listening.getsockname()[1]}/ (documents at /docs)", flush=True)
+        try:
+            server.run([listening])
+        except KeyboardInterrupt:  # uvicorn raises it again once it has shut down
+            return 0
+    return 0 if server.started else 1
 
 
 if __name__ == "__main__":
