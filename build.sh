@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Every task of the project. Each makes what it needs below .build/ and can be repeated.
 set -euo pipefail
+CALLER=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
 VENV=.build/venv
@@ -65,20 +66,82 @@ install() {
 }
 
 runtime() { install $VENV requirements.txt --no-deps; }
-builder() { runtime; install $VENV layer/builder/requirements.txt; }
+builder() { runtime; install $VENV layer/builder/requirements.txt --no-deps; }
 
-model_folder() { # the model that run, serve and layer use: the one built last, or the embedded one
-  if [ -f .build/model/model.json ]; then echo .build/model; else echo layer/model; fi
+from_caller() { case $1 in /*) REPLY=$1 ;; *) REPLY=$CALLER/$1 ;; esac; }
+
+# A task's argument, from the caller's folder where it names a file, in REPLY: locate TASK OPTION_BEFORE ARGUMENT
+locate() {
+  case $1:$2:$3 in
+    *:--out:* | *:--event:* | *:--model:*) from_caller "$3" ;;
+    *:*:--out=* | *:*:--event=* | *:*:--model=*) from_caller "${3#*=}"; REPLY=${3%%=*}=$REPLY ;;
+    model:--task:* | model:--revision:* | model:--name:* | model:*:-*) REPLY=$3 ;;
+    model:* | layer:--interpreter:*) # otherwise a Hub id, or a command on PATH
+      from_caller "$3"; [ -e "$REPLY" ] || REPLY=$3 ;;
+    *) REPLY=$3 ;;
+  esac
+}
+
+asks_help() {
+  local argument
+  for argument in "$@"; do
+    case $argument in --) return 1 ;; -h | --help) return 0 ;; esac
+  done
+  return 1
+}
+
+# The help of a task, before anything is installed.
+help_of() { # TASK
+  case $1 in
+    run | serve) local python; python=$(find_python); "$python" -m builder.local "$1" --help ;;
+    test) cat <<'TEXT' ;;
+usage: ./build.sh test [PYTEST OPTIONS]
+
+Without options: lint, types and every test.
+TEXT
+    model) cat <<'TEXT' ;;
+usage: ./build.sh model ID_OR_DIR [OPTIONS]
+
+Build a model folder from a checkpoint: a Hugging Face folder or a Hub id.
+
+  --out DIR       where to put it (default: .build/model, which run, serve and layer then use)
+  --task TASK     fill-mask, which embeds too, or embed: leave the masked-LM head away, or do without one
+                  (default: fill-mask)
+  --revision REV  branch, tag or commit of a Hub id
+  --name ID       the id to write into the manifest instead of the source's
+  --force         keep the result even when it disagrees with float32
+TEXT
+    layer) cat <<'TEXT' ;;
+usage: ./build.sh layer [OPTIONS]
+
+Assemble the three layers and the function for `sam deploy`.
+
+  --arch ARCH         the function's architecture, x86_64 or arm64 (default: x86_64)
+  --python VERSION    the function's Python version (default: 3.13)
+  --model DIR         a built model (default: .build/model, or else layer/model)
+  --interpreter PATH  a Python of that version, to write bytecode (default: one found here)
+  --out DIR           where to put them (default: .build)
+TEXT
+    bench) cat <<'TEXT' ;;
+usage: ./build.sh bench [OPTIONS]
+
+Measure against the usual alternatives, in an environment of its own (1.5 GB).
+
+  --quick          two minutes: fewer sizes and repetitions
+  --model DIR      a checkpoint's folder (default: random weights in the shape of bert-base-chinese)
+  --only PART,...  some of cold, sizing, warm, throughput, memory, cache
+TEXT
+  esac
 }
 
 task_run() {
   runtime
-  FILLMASK_MODEL_DIR=${FILLMASK_MODEL_DIR:-$(model_folder)} $VENV/bin/python -m builder.local run "$@"
+  $VENV/bin/python -m builder.local run "$@"
 }
 
 task_serve() {
   builder
-  FILLMASK_MODEL_DIR=${FILLMASK_MODEL_DIR:-$(model_folder)} exec $VENV/bin/python -m builder.local serve "$@"
+  exec $VENV/bin/python -m builder.local serve "$@"
 }
 
 task_model() {
@@ -88,13 +151,10 @@ task_model() {
 
 task_layer() {
   builder
-  $VENV/bin/python -m builder.layers --model "$(model_folder)" "$@"
+  $VENV/bin/python -m builder.layers "$@"
 }
 
 task_test() {
-  if [ "${1:-}" = --help ]; then
-    echo "usage: ./build.sh test [PYTEST OPTIONS]   without options: lint, types and every test"; return
-  fi
   mkdir -p .build
   debian_packages java=default-jre-headless npm=npm valgrind=valgrind strace=strace curl=curl \
     chromium=chromium fc-list=fontconfig
@@ -111,17 +171,31 @@ task_test() {
 }
 
 task_bench() {
-  local venv=.build/bench-venv file
-  if [[ " $* " != *" --help "* ]]; then mkdir -p .build; debian_packages java=default-jre-headless npm=npm; fi
+  local venv=.build/bench-venv
+  mkdir -p .build
+  debian_packages java=default-jre-headless npm=npm
   install $venv requirements.txt --no-deps
-  for file in layer/builder/requirements.txt tests/bench/requirements.txt; do install $venv $file; done
+  install $venv layer/builder/requirements.txt --no-deps
+  install $venv tests/bench/requirements.txt
   PYTHONPATH=.:layer:tests $venv/bin/python -m tests.bench "$@"
 }
 
 task=${1:-help}
 [ $# -gt 0 ] && shift
 case $task in
-  run | serve | test | model | layer | bench) "task_$task" "$@" ;;
-  help | -h | --help) usage ;;
+  run | serve | test | model | layer | bench) ;;
+  help | -h | --help) usage; exit ;;
   *) usage >&2; exit 2 ;;
 esac
+if asks_help "$@"; then help_of "$task"; exit; fi
+if [ "$CALLER" != "$PWD" ]; then
+  [ -z "${FILLMASK_MODEL_DIR:-}" ] || { from_caller "$FILLMASK_MODEL_DIR"; FILLMASK_MODEL_DIR=$REPLY; }
+  before=
+  for argument in "$@"; do # each goes from the front to the end
+    locate "$task" "$before" "$argument"
+    shift
+    set -- "$@" "$REPLY"
+    before=$argument
+  done
+fi
+"task_$task" "$@"
