@@ -140,6 +140,14 @@ def test_the_command_ends_with_one_sentence_on_an_error(tmp_path: Path) -> None:
     assert command("--python", "3").returncode == command("--arch", "mips").returncode == 2
 
 
+def test_a_folder_of_somebody_elses_is_not_replaced(tmp_path: Path) -> None:
+    plant(tmp_path, "function/precious")
+    done = command("--model", str(lambda_opt.EMBEDDED), "--out", str(tmp_path))
+    assert done.returncode == 1
+    assert done.stderr == f"error: {tmp_path}/function was not built here, and would be replaced.\n"
+    assert names(tmp_path) == {"function/precious", "stamps/lock"}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("arch", sorted(wheels.MACHINES))
 def test_real_layers_are_trimmed_precompiled_and_small(tmp_path: Path, arch: str) -> None:

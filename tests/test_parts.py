@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from builder import parts
 from builder.parts import Part, bring_up_to_date, digest
 
 
@@ -51,11 +52,11 @@ def test_only_what_changed_is_built_again(tmp_path: Path) -> None:
     lambda folder: (folder / "sub/a1").chmod(0o600),
 ])
 def test_a_folder_changed_by_hand_is_built_again(tmp_path: Path, spoil: Callable[[Path], object]) -> None:
-    parts = [part("a", "1", write("a1"))]
-    folder = bring_up_to_date(parts, tmp_path, nothing)["a"]
+    wanted = [part("a", "1", write("a1"))]
+    folder = bring_up_to_date(wanted, tmp_path, nothing)["a"]
     before = [(path, path.stat().st_mode, path.stat().st_mtime_ns) for path in sorted(folder.rglob("*"))]
     spoil(folder)
-    bring_up_to_date(parts, tmp_path, nothing)
+    bring_up_to_date(wanted, tmp_path, nothing)
     after = [(path, path.stat().st_mode, path.stat().st_mtime_ns) for path in sorted(folder.rglob("*"))]
     assert after == before
     assert (folder / "sub/a1").read_text("utf-8") == "sub/a1"
@@ -73,3 +74,25 @@ def test_a_failed_build_leaves_everything_as_it_was(
         bring_up_to_date([part("b", "2", write("b2")), part("a", "2", fill)], tmp_path, check)
     assert names(tmp_path / "layers") == {"a/sub/a1", "b/sub/b1"}
     bring_up_to_date([part("a", "1", never), part("b", "1", never)], tmp_path, nothing)
+
+
+def test_a_folder_that_was_not_built_here_is_not_replaced(tmp_path: Path) -> None:
+    plant(tmp_path, "layers/a/precious")
+    with pytest.raises(FileExistsError, match=r"layers/a was not built here, and would be replaced\."):
+        bring_up_to_date([part("b", "1", never), part("a", "1", never)], tmp_path, nothing)
+    assert names(tmp_path / "layers") == {"a/precious"}
+    (tmp_path / "layers/a/precious").unlink()
+    bring_up_to_date([part("a", "1", write("a1"))], tmp_path, nothing)
+    assert names(tmp_path / "layers") == {"a/sub/a1"}
+
+
+def test_a_build_that_was_killed_is_made_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(folder: Path) -> str:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(parts, "_shape", killed)
+        bring_up_to_date([part("a", "1", write("a1"))], tmp_path, nothing)
+    assert names(tmp_path / "layers") == {"a/sub/a1"}
+    bring_up_to_date([part("a", "1", write("a2"))], tmp_path, nothing)
+    assert names(tmp_path / "layers") == {"a/sub/a2"}

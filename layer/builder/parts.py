@@ -33,12 +33,14 @@ def bring_up_to_date(
     places = {part.name: out / part.place for part in parts}
     with _alone(out):
         fresh = [part for part in parts if not _is_current(part, out)]
+        _refuse_others(fresh, out)
         staged = {part.name: places[part.name].with_name(f".{part.name}.new") for part in fresh}
         try:
             for part in fresh:
                 _stage(part, staged[part.name])
             check({**places, **staged})
             for part in fresh:
+                _stamp(part, out).touch()  # says whose the place is, even to the next build after a killed one
                 _swap(staged[part.name], places[part.name])
                 _stamp(part, out).write_text(f"{part.inputs} {_shape(places[part.name])}\n", "utf-8")
         finally:
@@ -95,6 +97,14 @@ def _swap(new: Path, place: Path) -> None:
         place.rename(old)
     new.rename(place)
     shutil.rmtree(old, ignore_errors=True)
+
+
+def _refuse_others(parts: list[Part], out: Path) -> None:
+    """A folder of that name that no build here made is somebody else's."""
+    for part in parts:
+        place = out / part.place
+        if not _stamp(part, out).exists() and (place.is_file() or (place.is_dir() and any(place.iterdir()))):
+            raise FileExistsError(f"{place} was not built here, and would be replaced.")
 
 
 def _stamp(part: Part, out: Path) -> Path:
