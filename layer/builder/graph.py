@@ -26,7 +26,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from builder.checkpoint import HEAD, Array, Checkpoint
+from builder.architecture import HEAD
+from builder.checkpoint import Array, Checkpoint
 
 OPSET = 20
 CONTRIB = "com.microsoft"
@@ -193,8 +194,7 @@ def _head(w: Writer, checkpoint: Checkpoint, products: Products, allowed: Array)
     logits = products.project(w, table, x, tensors[HEAD + "bias"])
     logp = w.op("LogSoftmax", logits, axis=-1)
     mask = w.op("Gather", w.constant("allowed", allowed), "subwords", axis=0)
-    scores, tokens = w.op("TopK", w.op("Add", logp, mask), "k", axis=-1, outputs=2)
+    w.op("TopK", w.op("Add", logp, mask), "k", axis=-1, outputs=2)
     w.nodes[-1].output[0], w.nodes[-1].output[1] = "scores", "tokens"
-    del scores, tokens
     w.op("Gather", logp, "targets", axis=1)
     w.rename_last("target_scores")

@@ -93,6 +93,12 @@ def probe_report(engine: OnnxEngine, codec: TextCodec) -> dict[str, Any]:
     return {"kinds": kinds, "right": right}
 
 
+def totals(report: dict[str, Any]) -> tuple[int, int, int]:
+    """Of all kinds of a probe report: probes, right in the first candidate, right in the first five."""
+    count, top1, top5 = (sum(row[name] for row in report["kinds"].values()) for name in ("probes", "top1", "top5"))
+    return count, top1, top5
+
+
 def embeddings(ours: OnnxEngine, yardstick: OnnxEngine, codec: TextCodec) -> dict[str, float]:
     """Cosines of the two engines' embeddings of each sentence."""
     texts = sentences()
