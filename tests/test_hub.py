@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import checkpoints
+from checkpoint_forms import torch_zip
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 NAME = "someone/small-bert"
@@ -61,6 +62,8 @@ class Hub:
             content = file.read_bytes() if file.exists() else None
             headers = {"x-repo-commit": COMMIT, "etag": f'"{hashlib.sha256(content or b"").hexdigest()}"'}
         request.send_response(200 if content is not None else 404)
+        if content is None:
+            headers = {"x-error-code": "EntryNotFound" if "/resolve/" in path else "RepoNotFound"}
         for name, value in (headers | {"content-length": str(len(content or b""))}).items():
             request.send_header(name, value)
         request.end_headers()
@@ -99,15 +102,31 @@ def test_a_hub_id_is_built_at_a_pinned_commit(hub: Hub, tmp_path: Path, revision
     assert not fetched & {"training.log", "pytorch_model.bin"}
 
 
-@pytest.mark.parametrize(("name", "environment"), [
-    ("someone/else", {}), (NAME, {"HF_HUB_OFFLINE": "1"}), (NAME, {"HF_ENDPOINT": "http://127.0.0.1:9"}),
-    ("no such folder/at all/here", {}),
+def test_weights_are_chosen_among_those_that_would_be_fetched(hub: Hub, tmp_path: Path) -> None:
+    (hub.folder / "pytorch_model.bin").unlink()
+    torch_zip(hub.folder)
+    (hub.folder / "adapter.safetensors").write_bytes(b"not the weights of the model")
+    done = build(hub, tmp_path, NAME)
+    assert done.returncode == 0, done.stderr
+    fetched = {path.rpartition("/")[2] for path in hub.asked if "/resolve/" in path}
+    assert "pytorch_model.bin" in fetched
+    assert "adapter.safetensors" not in fetched
+
+
+@pytest.mark.parametrize(("name", "environment", "says"), [
+    ("someone/else", {}, "someone/else is no folder, and the Hub has no such repository"),
+    (NAME, {"HF_HUB_OFFLINE": "1"}, f"{NAME} is no folder, and HF_HUB_OFFLINE keeps"),
+    (NAME, {"HF_ENDPOINT": "http://127.0.0.1:9"}, f"{NAME} is no folder, and the Hub could not be reached."),
+    ("no such folder/at all/here", {}, "no such folder/at all/here is neither a folder nor a Hub id."),
+    ("./missing", {}, "./missing is neither a folder nor a Hub id."),
+    ("", {}, "An empty name is neither a folder nor a Hub id."),
+    ("handler.py", {}, "handler.py is a file, not a folder."),
 ])
 def test_what_the_hub_does_not_give_is_one_sentence(
-    hub: Hub, tmp_path: Path, name: str, environment: dict[str, str],
+    hub: Hub, tmp_path: Path, name: str, environment: dict[str, str], says: str,
 ) -> None:
     done = build(hub, tmp_path, name, **environment)
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].startswith(f"error: {name} is ")
+    assert done.stderr.splitlines()[-1].startswith(f"error: {says}")
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "out").exists()
