@@ -1,6 +1,7 @@
 """Masks, candidates, targets and joint fillings, each against an oracle that shares no code with them."""
 
 import itertools
+import time
 from collections.abc import Sequence
 from math import exp
 from pathlib import Path
@@ -292,3 +293,12 @@ def test_an_answer_too_large_is_refused_before_it_is_computed(codec: TextCodec, 
     with pytest.raises(TooLarge, match="answer_characters"):
         service.answer("fill-mask", {
             "texts": ["我" * 1_990 + "[MASK]" * 2 + str(number) for number in range(50)], "top_k": 100})
+
+
+def test_a_megabyte_of_text_is_refused_at_once() -> None:
+    from handler import handler
+    text = "我" * 349_525 + "[MASK]"
+    start = time.process_time()
+    answer = handler({"text": text}, None)
+    assert time.process_time() - start < 1
+    assert (answer["code"], answer["limit"], answer["size"]) == ("too_large", "characters", len(text))

@@ -131,7 +131,8 @@ def _first_line(error: Exception) -> str:
 
 
 def session_options(threads: int) -> Any:
-    """One request at a time: threads may spin (nothing runs between events), memory is not kept in an arena."""
+    """One request at a time, so threads may spin: nothing runs between events, and it saves a tenth. The arena
+    stays: with it memory levels off, and peaks at half of what it does without. Both measured, README."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
