@@ -38,6 +38,11 @@ class InvalidRequest(FillMaskError):
 
     code = "invalid_request"
 
+    @classmethod
+    def of(cls, field: str, reason: str, subject: str = "") -> "InvalidRequest":
+        """The error of one field; `subject` begins the sentence where the bare name would not read well."""
+        return cls(f"{subject or field} {reason}.", errors=[{"field": field, "reason": reason}])
+
 
 class NoMask(FillMaskError):
     """A text has no mask token; `index` says which, `hint` what looked like one (or null)."""

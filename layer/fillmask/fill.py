@@ -59,8 +59,8 @@ class Filler:
         targets = [self._target(target, options.lowercase) for target in options.targets]
         self._check(texts, targets, options)
         if options.mode == "joint" and targets and all(len(target.pieces) != 1 for target in targets):
-            reason = "must have one that is a single token in joint mode: whole fillings are made of those"
-            raise InvalidRequest(f"The targets {reason}.", errors=[{"field": "targets", "reason": reason}])
+            raise InvalidRequest.of("targets", "must have one that is a single token in joint mode: whole fillings "
+                                    "are made of those", "The targets")
         windows = [self._plan(text, [(mask, mask) for mask in text.masks]) for text in texts]
         slots = [Slot(number, mask, window) for number, planned in enumerate(windows)
                  for window in planned for mask in window.slots]

@@ -183,18 +183,14 @@ def _take_id(request: object) -> str | int | None:
         return value
     if isinstance(value, str) and len(value) <= ID_CHARACTERS:
         return value
-    raise _invalid("id", f"must be a whole number or a string of at most {ID_CHARACTERS} characters")
+    raise InvalidRequest.of("id", f"must be a whole number or a string of at most {ID_CHARACTERS} characters")
 
 
 def _take_operation(request: object) -> str:
     value = request.pop("operation", DEFAULT_OPERATION) if isinstance(request, dict) else DEFAULT_OPERATION
     if isinstance(value, str) and 0 < len(value) <= OPERATION_CHARACTERS:
         return value
-    raise _invalid("operation", "must be the name of an operation, for example fill-mask")
-
-
-def _invalid(field: str, reason: str) -> InvalidRequest:
-    return InvalidRequest(f"{field} {reason}.", errors=[{"field": field, "reason": reason}])
+    raise InvalidRequest.of("operation", "must be the name of an operation, for example fill-mask")
 
 
 def _stable(result: dict[str, Any]) -> dict[str, Any]:

@@ -38,8 +38,7 @@ class Service:
     def answer(self, operation: object, request: object) -> Json:
         """The answer to a decoded JSON request; raises FillMaskError."""
         if not isinstance(operation, str) or operation not in OPERATIONS:  # a direct event or a message can hold any
-            reason = f"must be one of {', '.join(OPERATIONS)}"
-            raise InvalidRequest(f"The operation {reason}.", errors=[{"field": "operation", "reason": reason}])
+            raise InvalidRequest.of("operation", f"must be one of {', '.join(OPERATIONS)}", "The operation")
         row = OPERATIONS[operation]
         if row.task not in self.manifest.tasks:
             raise OperationUnavailable(f"The model {self.manifest.id} has no head for {operation}.")
@@ -78,8 +77,8 @@ class Service:
         texts = [request["input"]] if one else request["input"]
         width = request.get("dimensions", self.manifest.hidden)
         if width > self.manifest.hidden:
-            reason = f"must be at most {self.manifest.hidden}, what the model has"
-            raise InvalidRequest(f"The field dimensions {reason}.", errors=[{"field": "dimensions", "reason": reason}])
+            raise InvalidRequest.of("dimensions", f"must be at most {self.manifest.hidden}, what the model has",
+                                    "The field dimensions")
         embeddings = self._embeddings(texts, ["input"] if one else _fields("input", texts))
         vectors = [row.vector if width == self.manifest.hidden else row.leading(width) for row in embeddings]
         as_text = request["encoding_format"] == "base64"
