@@ -81,11 +81,11 @@ def test_no_head_and_no_task_names_the_task(tmp_path: Path, capsys: pytest.Captu
 def test_embeddings_that_disagree_with_float32_stop_the_build(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def coarse(weight: Any) -> Any:
+    def reversed_sign(weight: Any) -> Any:
         scales = np.abs(weight).max(axis=0).astype(np.float32)
-        return np.rint(weight / scales).astype(np.int8), scales
+        return -np.rint(weight / scales).astype(np.int8), scales
 
-    monkeypatch.setattr(products, "pair_safe", coarse)
+    monkeypatch.setattr(products, "pair_safe", reversed_sign)
     source = checkpoints.sentence_transformer(tmp_path / "source", CLS, **SMALL)
     assert main([str(source), "--out", str(tmp_path / "out"), "--task", "embed"]) == 1
     assert "0.99 is the least; --force keeps it all the same." in capsys.readouterr().err

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import onnx
 
-from builder import checkpoint, graph, hub, pooling, products, target, tokenizer, verify
+from builder import calibrate, checkpoint, graph, hub, pooling, products, target, tokenizer, verify
 from builder.checkpoint import Checkpoint, CheckpointError
 from builder.pooling import Recipe
 from builder.tensors import TensorError
@@ -73,9 +73,12 @@ def build(source: hub.Source, out: Path, *, task: str = "fill-mask", force: bool
     work = Path(tempfile.mkdtemp(prefix=".model-", dir=out.parent))
     try:
         ours, yardstick = work / "int8", work / "float32"
-        for folder, how in ((ours, products.PairSafeInt8()), (yardstick, products.Float32())):
-            say(f"writing the {folder.name} graph")
-            _write(folder, plan, how)
+        say("writing the float32 graph")
+        _write(yardstick, plan, products.Float32())
+        say("calibrating")
+        calibrated, how = _calibrate(yardstick, plan, work / "calibration")
+        say("writing the int8 graph")
+        _write(ours, calibrated, how)
         report = _report(ours, yardstick, plan.recipe)
         refusal = _refusal(report)
         if refusal and not force:
@@ -98,6 +101,19 @@ def _plan(source: hub.Source, task: str) -> Plan:
     if recipe and recipe.lowercase and not options.get("do_lower_case"):
         options = {"strip_accents": False} | options | {"do_lower_case": True}  # folds capitals and keeps accents
     return Plan(source, loaded, tokenizer.write(loaded.vocabulary, options, needs_mask=recipe is None), recipe)
+
+
+def _calibrate(yardstick: Path, plan: Plan, work: Path) -> tuple[Plan, products.PairSafeInt8]:
+    """The plan with a checkpoint that loses less in INT8, and how to multiply it."""
+    described = manifest.read(yardstick)
+    codec = TextCodec.load(yardstick, described)
+    asked = calibrate.queries(codec, described.lowercase, described.special, described.max_tokens)
+    rows = calibrate.activations(plan.loaded, asked, work)
+    shutil.rmtree(work)
+    loaded, moved = calibrate.centred(plan.loaded, rows)
+    peaks = calibrate.peaks(moved)
+    say(f"{len(peaks)} of {len(moved)} products after a LayerNorm take a constant scale")
+    return plan._replace(loaded=loaded), products.PairSafeInt8(peaks)
 
 
 def _write(folder: Path, plan: Plan, how: graph.Products) -> None:

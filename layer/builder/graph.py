@@ -24,13 +24,12 @@ from typing import Any, Protocol
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto
 
 from builder.architecture import HEAD
 from builder.checkpoint import Array, Checkpoint
+from builder.nodes import CONTRIB, Described, Writer
 
-OPSET = 20
-CONTRIB = "com.microsoft"
 INPUTS: dict[str, list[Any]] = {
     "ids": ["T"], "places": ["T"], "spread": ["B", "L"], "keys": ["B", "L"], "collect": ["T"],
     "queries": ["B", "Q"], "wanted": ["P"],
@@ -38,36 +37,12 @@ INPUTS: dict[str, list[Any]] = {
 HEAD_INPUTS: dict[str, list[Any]] = {"predict": ["M"], "subwords": [], "k": [1], "targets": ["G"]}
 
 
-class Writer:
-    """Collects nodes and initializers; `op` returns the name of a node's output."""
-
-    def __init__(self) -> None:
-        self.nodes: list[onnx.NodeProto] = []
-        self.initializers: dict[str, onnx.TensorProto] = {}
-
-    def op(self, kind: str, *inputs: str, domain: str = "", outputs: int = 1, **attributes: Any) -> Any:
-        """Add one node; the name of its output, or a tuple of names when it has several."""
-        stem = f"{kind}_{len(self.nodes)}"
-        names = [stem] if outputs == 1 else [f"{stem}_{i}" for i in range(outputs)]
-        self.nodes.append(helper.make_node(kind, inputs, names, domain=domain, name=stem, **attributes))
-        return names[0] if outputs == 1 else tuple(names)
-
-    def rename_last(self, name: str) -> None:
-        """Give the output of the node added last a public name."""
-        self.nodes[-1].output[0] = name
-
-    def constant(self, name: str, value: Array) -> str:
-        """Add an initializer once; a name used again must mean the same tensor."""
-        if name not in self.initializers:
-            self.initializers[name] = numpy_helper.from_array(np.ascontiguousarray(value), name)
-        return name
-
-
 class Products(Protocol):
     """How matrices are stored and multiplied."""
 
     def quantise(self, w: Writer, x: str, *, floor: float | None = None) -> Any:
-        """Make rows [N, K] ready for `multiply`; `floor` is a lower bound of the values, if one is known."""
+        """Make rows [N, K] ready for `multiply`; `floor` is a lower bound of the values, if one is known. The output
+        of a LayerNorm is called as the LayerNorm's tensors are."""
 
     def multiply(self, w: Writer, x: Any, name: str, weight: Array, bias: Array) -> str:
         """x [N, K] times weight [K, O] plus bias [O]."""
@@ -91,22 +66,15 @@ def write(checkpoint: Checkpoint, products: Products, allowed: Array | None) -> 
     for index in range(checkpoint.shape.layers):
         x = layers.encode(x, index, last=index == checkpoint.shape.layers - 1)
     w.rename_last("hidden")
-    outputs = {"hidden": (TensorProto.FLOAT, ["P", checkpoint.shape.hidden])}
+    outputs: dict[str, Described] = {"hidden": (TensorProto.FLOAT, ["P", checkpoint.shape.hidden])}
     inputs = dict(INPUTS)
     if allowed is not None:
         _head(w, checkpoint, products, allowed)
         inputs |= HEAD_INPUTS
         outputs |= {"scores": (TensorProto.FLOAT, ["M", "k"]), "tokens": (TensorProto.INT64, ["M", "k"]),
                     "target_scores": (TensorProto.FLOAT, ["M", "G"])}
-    graph = helper.make_graph(
-        w.nodes, "fillmask",
-        [helper.make_tensor_value_info(name, TensorProto.INT32 if name == "keys" else TensorProto.INT64, dims)
-         for name, dims in inputs.items()],
-        [helper.make_tensor_value_info(name, *described) for name, described in outputs.items()],
-        list(w.initializers.values()),
-    )
-    opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(CONTRIB, 1)]
-    return helper.make_model(graph, opset_imports=opsets, ir_version=9, producer_name="fillmask")
+    return w.model({name: (TensorProto.INT32 if name == "keys" else TensorProto.INT64, dims)
+                    for name, dims in inputs.items()}, outputs)
 
 
 class _Layers:
@@ -116,7 +84,8 @@ class _Layers:
     def norm(self, x: str, name: str) -> str:
         scale = self.w.constant(f"{name}.scale", self.tensors[f"{name}.weight"])
         shift = self.w.constant(f"{name}.shift", self.tensors[f"{name}.bias"])
-        return str(self.w.op("LayerNormalization", x, scale, shift, axis=-1, epsilon=self.shape.epsilon))
+        self.w.op("LayerNormalization", x, scale, shift, axis=-1, epsilon=self.shape.epsilon)
+        return self.w.rename_last(name)
 
     def embed(self) -> str:
         """Token plus position plus the first token type, normalised."""
@@ -136,10 +105,13 @@ class _Layers:
             kept = w.op("Gather", w.op("Reshape", "queries", w.constant("flat", np.array([-1]))), "wanted", axis=0)
             residual = w.op("Gather", x, kept, axis=0)
             q = w.op("Gather", self._linear(ready, name, "query"), "queries", axis=0)
-            k, v = self._spread(self._linear(ready, name, "key", "value"), 2)
+            k, v = self._by_head(self._linear(ready, name, "key", "value"), 2)
         else:
             residual = x
-            q, k, v = self._spread(self._linear(ready, name, "query", "key", "value"), 3)
+            rows = self._linear(ready, name, "query", "key", "value")
+            thirds = w.op("Reshape", rows, w.constant("rows", np.array([-1, self.shape.hidden])))
+            q = w.op("Gather", thirds, w.shared("Mul", "spread", w.constant("three", np.array(3))), axis=0)
+            k, v = self._by_head(rows, 3)
         context = w.op("MultiHeadAttention", q, k, v, "", "keys", domain=CONTRIB, num_heads=self.shape.heads)
         flat = w.op("Reshape", context, w.constant("rows", np.array([-1, self.shape.hidden])))
         packed = w.op("Gather", flat, "wanted" if last else "collect", axis=0)
@@ -159,9 +131,19 @@ class _Layers:
             return str(self.w.op("Gelu", x, approximate="tanh"))
         return str(self.w.op("Gelu", x, domain=CONTRIB))
 
-    def _spread(self, rows: str, parts: int) -> Any:
-        padded = self.w.op("Gather", rows, "spread", axis=0)
-        return self.w.op("Split", padded, axis=-1, outputs=parts, num_outputs=parts)
+    def _by_head(self, rows: str, parts: int) -> list[str]:
+        """The last two of `parts` parts (query, key, value) of rows [T, parts * hidden], spread to
+        [B, heads, L, size]: as attention wants them, so that it has nothing to transpose."""
+        w, heads = self.w, self.shape.heads
+        pieces = w.op("Reshape", rows, w.constant("pieces", np.array([-1, self.shape.hidden // heads])))
+        slots = w.shared("Unsqueeze", w.shared("Mul", "spread", w.constant(f"pieces_{parts}", np.array(parts * heads))),
+                         w.constant("heads_axis", np.array([1])))
+        spread = []
+        for part in range(parts - 2, parts):
+            numbers = np.arange(part * heads, (part + 1) * heads).reshape(1, heads, 1)
+            places = w.shared("Add", slots, w.constant(f"heads_{part}", numbers))
+            spread.append(w.op("Gather", pieces, places, axis=0))
+        return spread
 
     def _linear(self, x: Any, layer: str, *names: str) -> str:
         """Some of query, key and value as one product."""

@@ -1,20 +1,23 @@
 """Two ways to multiply: float32, the yardstick, and pair-safe INT8, what ships.
 
-Weights are INT8, symmetric, one scale an output channel. Activations are unsigned 8 bit with one scale a
-row (token), so a text's answer cannot depend on its batch mates.
+Weights are INT8, symmetric, one scale an output channel. Activations are unsigned 8 bit. Those of a LayerNorm
+have a constant scale where calibrate.py found one that is fine enough; the product then undoes it and adds the
+bias in one go. All others have one scale a row (token), found as they come. Either way a text's answer cannot
+depend on its batch mates.
 
 Pair-safe: without VNNI, x86 multiplies u8 x s8 in pairs and saturates their sum at 16 bits. With
 |w0 + w1| <= 128 for neighbouring inputs (2i, 2i+1), 255 * 128 stays within 32,767: nothing can
 saturate, and a CPU with AVX2 gives the same integers as one with AVX-512 VNNI.
 """
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from builder.checkpoint import Array
-from builder.graph import CONTRIB, Writer
+from builder.nodes import CONTRIB, Writer
 
 LEVELS = 127
 WEIGHT = ".int8"  # ends the name of every matrix of multiply()
@@ -48,34 +51,44 @@ class Float32:
 
 
 class Rows(NamedTuple):
-    """Quantised rows: names of the u8 values [N, K], their scales [N, 1], and the zero point's constant."""
+    """Quantised rows: names of the u8 values [N, K], of the constant scale and zero point, and of the scales
+    [N, 1] beside it where each row has its own."""
 
     values: str
-    scales: str
+    scale: str
     zero_point: str
+    row_scales: str | None
 
 
 class PairSafeInt8:
-    """Per-token activations, pair-safe per-channel weights, one 8-bit blocked copy of the embedding table."""
+    """Pair-safe per-channel weights, one 8-bit blocked copy of the embedding table. `peaks` has the largest
+    magnitude of those rows that take a constant scale, by name."""
+
+    def __init__(self, peaks: Mapping[str, float]) -> None:
+        self._peaks = peaks
 
     def quantise(self, w: Writer, x: str, *, floor: float | None = None) -> Rows:
-        """u8 with one scale a row; after an activation with a known floor nearly all 255 levels serve."""
+        """u8; after an activation with a known floor nearly all 255 levels serve."""
+        if x in self._peaks:
+            scale = w.constant(f"{x}.step", np.array(self._peaks[x] / LEVELS, dtype=np.float32))
+            point = _zero_point(w, ZERO_POINT)
+            return Rows(w.op("QuantizeLinear", x, scale, point), scale, point, None)
         axis = w.constant("last_axis", np.array([-1]))
         zero, least = (ZERO_POINT, 1e-12) if floor is None else (LOW_ZERO_POINT, max(-floor / LOW_ZERO_POINT, 1e-12))
         top = w.op("ReduceMax", w.op("Abs", x) if floor is None else x, axis, keepdims=1)
         step = w.constant(f"step_{zero}", np.array(1 / (255 - zero), dtype=np.float32))
-        scale = w.op("Max", w.op("Mul", top, step), w.constant(f"least_{zero}", np.array(least, dtype=np.float32)))
-        one = w.constant("one", np.array(1, dtype=np.float32))
-        point = w.constant(f"zero_{zero}", np.array(zero, dtype=np.uint8))
-        return Rows(w.op("QuantizeLinear", w.op("Div", x, scale), one, point), scale, point)
+        scales = w.op("Max", w.op("Mul", top, step), w.constant(f"least_{zero}", np.array(least, dtype=np.float32)))
+        one, point = w.constant("one", np.array(1, dtype=np.float32)), _zero_point(w, zero)
+        return Rows(w.op("QuantizeLinear", w.op("Div", x, scales), one, point), one, point, scales)
 
     def multiply(self, w: Writer, x: Rows, name: str, weight: Array, bias: Array) -> str:
-        """Integer product, then the row's scale and the bias in float32."""
+        """Integer product, then scale and bias in float32."""
         values, scales = pair_safe(weight)
-        one = w.constant("one", np.array(1, dtype=np.float32))
-        product = w.op("MatMulIntegerToFloat", x.values, w.constant(name + WEIGHT, values), one,
-                       w.constant(f"{name}.scales", scales), x.zero_point, domain=CONTRIB)
-        return str(w.op("Add", w.op("Mul", product, x.scales), w.constant(f"{name}.bias", bias)))
+        shift = w.constant(f"{name}.bias", bias)
+        product = w.op("MatMulIntegerToFloat", x.values, w.constant(name + WEIGHT, values), x.scale,
+                       w.constant(f"{name}.scales", scales), x.zero_point, "", "" if x.row_scales else shift,
+                       domain=CONTRIB)
+        return str(w.op("Add", w.op("Mul", product, x.row_scales), shift) if x.row_scales else product)
 
     def table(self, w: Writer, name: str, weight: Array) -> None:
         """Blocks of one scale each along the hidden axis, in MatMulNBits' layout [V, blocks, size]."""
@@ -100,6 +113,10 @@ class PairSafeInt8:
         return str(w.op("MatMulNBits", x, f"{name}.blocks", f"{name}.block_scales", "", "",
                         w.constant(f"{name}.bias", bias), domain=CONTRIB, K=count * size, N=vocabulary, bits=8,
                         block_size=size, accuracy_level=4))
+
+
+def _zero_point(w: Writer, value: int) -> str:
+    return w.constant(f"zero_{value}", np.array(value, dtype=np.uint8))
 
 
 def pair_safe(weight: Array) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:

@@ -31,8 +31,8 @@ PACKAGES: Final = {  # of each alternative: what it installs, and the model it r
 BARE: Final = "article without bytecode"
 CODE: Final = {"openvino": "openvino_latency"}  # module of an alternative that is not called as it is
 OURS: Final = "ours"
-MAKES_MODEL: Final = ("architecture.py", "build.py", "checkpoint.py", "graph.py", "products.py", "tensors.py",
-                      "tokenizer.py", "weights.py")
+MAKES_MODEL: Final = ("architecture.py", "build.py", "calibrate.py", "checkpoint.py", "graph.py", "nodes.py",
+                      "products.py", "tensors.py", "tokenizer.py", "weights.py", "data/calibration.txt")
 COLD: Final = (OURS, "careful", "article", BARE, "pipeline")
 
 

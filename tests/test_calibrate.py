@@ -1,0 +1,100 @@
+"""LayerNorm outputs are moved and take a constant scale without a change of the function or of its accuracy."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import onnxruntime
+import pytest
+from safetensors.numpy import load_file, save_file
+
+import checkpoints
+from builder import calibrate, checkpoint, graph, products
+from builder.checkpoint import Checkpoint
+from fillmask.engine import Query
+from fillmask.onnx_engine import feeds
+
+SHAPE: dict[str, Any] = {"hidden": 64, "layers": 3, "heads": 4, "ffn": 128, "positions": 32, "size": 300}
+STANDING = 7  # the channel that stands far from all others, as real BERTs have one
+IDS = np.random.default_rng(2).integers(5, 300, (12, 24))
+QUERIES = [Query(row.tolist(), list(range(len(row)))) for row in IDS]
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Checkpoint:
+    """A small checkpoint in which one channel of every LayerNorm stands at 40."""
+    folder = checkpoints.write(tmp_path / "source", **SHAPE)
+    tensors = load_file(folder / "model.safetensors")
+    for name, tensor in tensors.items():
+        if name.endswith("LayerNorm.beta") and name.startswith("bert."):
+            tensor[STANDING] = 40
+    save_file(tensors, folder / "model.safetensors")
+    return checkpoint.load(folder)
+
+
+def hidden(made: Checkpoint, how: graph.Products) -> npt.NDArray[np.float32]:
+    model = graph.write(made, how, None).SerializeToString()
+    session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+    return np.asarray(session.run(["hidden"], feeds(QUERIES))[0])
+
+
+def unlike(one: npt.NDArray[np.float32], other: npt.NDArray[np.float32]) -> float:
+    """The mean distance, over the deviation."""
+    rest = [channel for channel in range(one.shape[1]) if channel != STANDING]
+    return float(np.abs(one - other)[:, rest].mean() / other[:, rest].std())
+
+
+def test_centring_changes_no_answer_and_spares_the_levels(source: Checkpoint, tmp_path: Path) -> None:
+    rows = calibrate.activations(source, QUERIES, tmp_path / "work")
+    assert len(rows) == 2 * SHAPE["layers"]
+    assert all(np.abs(values).max() > 30 for values in rows.values())
+    centred, moved = calibrate.centred(source, rows)
+    assert all(np.abs(values).max() < 6 for values in moved.values())
+    exact = hidden(source, products.Float32())
+    assert np.abs(hidden(centred, products.Float32()) - exact).max() < 2e-4
+    again = calibrate.activations(centred, QUERIES, tmp_path / "again")
+    for name, values in moved.items():
+        assert np.abs(values - again[name]).max() < 2e-4
+    spoilt = unlike(hidden(source, products.PairSafeInt8(calibrate.peaks(rows))), exact)
+    assert unlike(hidden(centred, products.PairSafeInt8(calibrate.peaks(moved))), exact) < spoilt / 2
+
+
+def test_a_constant_scale_is_for_rows_of_like_size() -> None:
+    like = np.random.default_rng(3).standard_normal((200, 64)).astype(np.float32)
+    one_in_hundred = like.copy()
+    one_in_hundred[::100] *= 50  # as [SEP] in some layers: all other rows would get a handful of levels
+    found = calibrate.peaks({"like": like, "unlike": one_in_hundred})
+    assert found.keys() == {"like"}
+    assert 1 <= found["like"] / np.abs(like).max() < 2 ** (1 / calibrate.PEAK_STEPS)
+
+
+def test_either_way_of_scaling_is_in_the_graph(source: Checkpoint) -> None:
+    constant = ["embeddings.LayerNorm", "encoder.layer.1.attention.output.LayerNorm"]
+    model = graph.write(source, products.PairSafeInt8(dict.fromkeys(constant, 6.0)), None)
+    onnx.checker.check_model(model)
+    kinds = Counter(node.op_type for node in model.graph.node)
+    quantised = 4 * SHAPE["layers"]
+    assert kinds["QuantizeLinear"] == quantised
+    assert kinds["ReduceMax"] == kinds["Div"] == quantised - len(constant)
+    exact = hidden(source, products.Float32())
+    assert unlike(hidden(source, products.PairSafeInt8({})), exact) < 0.5
+
+
+def test_values_beyond_the_peak_saturate(source: Checkpoint) -> None:
+    """Texts may go further than the calibration's: what is cut off costs a little, and never wraps around."""
+    names = [joint.norm for joint in calibrate.joints(source.shape)]
+    exact = hidden(source, products.Float32())
+    costs = [unlike(hidden(source, products.PairSafeInt8(dict.fromkeys(names, peak))), exact) for peak in (39.0, 20.0)]
+    assert costs[0] < 0.5
+    assert costs[1] > costs[0]
+    assert np.isfinite(costs).all()
+
+
+def test_the_embedded_model_has_constant_scales_alone_where_a_layernorm_feeds() -> None:
+    model = onnx.load("layer/model/model.onnx", load_external_data=False)
+    steps = {tensor.name for tensor in model.graph.initializer if tensor.name.endswith("LayerNorm.step")}
+    shape = checkpoint.load(Path("layer/builder/default-model")).shape
+    assert steps == {f"{joint.norm}.step" for joint in calibrate.joints(shape)}
