@@ -125,7 +125,7 @@ TEXT
     bench) cat <<'TEXT' ;;
 usage: ./build.sh bench [OPTIONS]
 
-Measure against the usual alternatives, in an environment of its own (1.5 GB).
+Measure against the usual alternatives, in an environment of its own (3 GB).
 
   --quick          two minutes: fewer sizes and repetitions
   --model DIR      a checkpoint's folder (default: random weights in the shape of bert-base-chinese)

@@ -113,6 +113,14 @@ def test_unpacked_weights_give_the_same_numbers_and_give_way_to_packed_ones(
     assert predict(cold, queries) == predict(engine, queries)
 
 
+def test_threads_spin_once_the_imports_are_over(engine: OnnxEngine) -> None:
+    first = OnnxEngine.load(Path("layer/model"), engine.manifest, threads=2, packed=False)
+    packed = OnnxEngine.load(Path("layer/model"), engine.manifest, threads=2)
+    spins = [made._session.get_session_options().get_session_config_entry("session.intra_op.allow_spinning")
+             for made in (first, packed)]
+    assert spins == ["0", "1"]
+
+
 def test_hidden_states_alone_equal_hidden_states_in_a_batch(engine: OnnxEngine, queries: list[Query]) -> None:
     whole = [Query(query.ids, range(len(query.ids))) for query in queries]
     together = engine.hidden(whole)

@@ -54,10 +54,11 @@ class OnnxEngine:
         (cold.onnx: the same nodes over the same file) the first answer comes sooner, each run packs anew, and
         after the first run a packed session is built in the background and takes over: same numbers bit for bit."""
         def pack() -> Any:
-            return _session(folder / "model.onnx", threads)
+            return _session(folder / "model.onnx", session_options(threads))
         if packed:
             return cls(pack(), manifest)
-        return cls(_session(folder / "cold.onnx", threads), manifest, pack, PACKING_NICE if threads == 1 else 0)
+        first = _session(folder / "cold.onnx", session_options(threads, spinning=False))
+        return cls(first, manifest, pack, PACKING_NICE if threads == 1 else 0)
 
     def predict(self, queries: Sequence[Query], k: int, subwords: bool, targets: Sequence[int],
                 ) -> list[list[Prediction]]:
@@ -118,9 +119,9 @@ class OnnxEngine:
         Thread(target=work, name="pack").start()  # not a daemon: the process would abort when it ends meanwhile
 
 
-def _session(path: Path, threads: int) -> Any:
+def _session(path: Path, options: Any) -> Any:
     try:
-        return onnxruntime.InferenceSession(str(path), session_options(threads), providers=["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's own classes derive from Exception alone
         raise EngineUnavailable(f"{path} could not be loaded: {_first_line(error)}") from error
 
@@ -130,14 +131,16 @@ def _first_line(error: Exception) -> str:
     return f"{type(error).__name__}: {str(error).partition(chr(10))[0][:300]}"
 
 
-def session_options(threads: int) -> Any:
-    """One request at a time, so threads may spin: nothing runs between events, and it saves a tenth. The arena
-    stays: with it memory levels off, and peaks at half of what it does without. Both measured, README."""
+def session_options(threads: int, *, spinning: bool = True) -> Any:
+    """One request at a time, so threads may spin: nothing runs between events, and it saves a tenth. Not at a
+    cold start, where imports need the CPU. The arena stays: with it memory levels off, and peaks at half of what
+    it does without. All measured, README."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 3
+    options.add_session_config_entry("session.intra_op.allow_spinning", str(int(spinning)))
     return options
 
 

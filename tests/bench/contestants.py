@@ -22,18 +22,20 @@ HERE: Final = Path(__file__).parent
 OUT: Final = layers.ROOT / ".build" / "bench"
 PINS: Final = (HERE / "requirements.txt", layers.ROOT / "requirements.txt")
 ENGINE: Final = ("numpy", "onnxruntime", "fastapi", "mangum")
+BARE: Final = "article without bytecode"
+WITH_TORCH: Final = "article with torch"
 PACKAGES: Final = {  # of each alternative: what it installs, and the model it runs
     "article": (("transformers", *ENGINE), "int8"),
+    WITH_TORCH: (("transformers", "torch", *ENGINE), "int8"),  # transformers imports what it finds
     "careful": (("tokenizers", *ENGINE), "int8"),
     "pipeline": (("transformers", "torch"), "checkpoint-copy"),
     "openvino": (("openvino", "tokenizers", "numpy"), "int8"),
 }
-BARE: Final = "article without bytecode"
-CODE: Final = {"openvino": "openvino_latency"}  # module of an alternative that is not called as it is
+CODE: Final = {"openvino": "openvino_latency", WITH_TORCH: "article"}  # modules that are called otherwise
 OURS: Final = "ours"
 MAKES_MODEL: Final = ("architecture.py", "build.py", "calibrate.py", "checkpoint.py", "graph.py", "nodes.py",
                       "products.py", "tensors.py", "tokenizer.py", "weights.py", "data/calibration.txt")
-COLD: Final = (OURS, "careful", "article", BARE, "pipeline")
+COLD: Final = (OURS, "careful", "article", BARE, WITH_TORCH, "pipeline")
 
 
 class Contestant(NamedTuple):
@@ -112,6 +114,7 @@ def _exported(key: str, checkpoint: Path) -> dict[str, Path]:
 def _layout(name: str, packages: Sequence[str], model: Path, ours: Layout) -> Layout:
     """One alternative as Lambda would lay it out; runtime client and boto3 are those of ours."""
     code = HERE / "alternatives" / f"{CODE.get(name, name)}.py"
+    name = name.replace(" ", "-")
     pins = digest(*PINS, *packages, LOCAL, ARCH)
     package = Part(f"{name}-packages", f"{name}/packages", pins, partial(_install, packages, ours.interpreter))
     task = Part(f"{name}-task", f"{name}/task", digest(code), partial(_copy_code, code, ours.interpreter))

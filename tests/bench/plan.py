@@ -3,9 +3,9 @@
 import sys
 from typing import NamedTuple
 
-from .contestants import BARE, COLD, OURS
+from .contestants import BARE, COLD, OURS, WITH_TORCH
 
-ALL = [name for name in COLD if name != BARE]
+ALL = [name for name in COLD if name not in {BARE, WITH_TORCH}]
 LIGHT = [OURS, "careful"]
 WARM = [*ALL, "openvino int8", "openvino float32"]
 
