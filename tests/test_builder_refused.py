@@ -73,6 +73,11 @@ def words(content: str) -> Change:
     return change
 
 
+def positions(folder: Path, count: int) -> None:
+    config(folder, max_position_embeddings=count)
+    tensor(folder, "bert.embeddings.position_embeddings.weight", lambda value: value[:count].copy())
+
+
 def gbk(folder: Path) -> None:
     text = (folder / "vocab.txt").read_text(encoding="utf-8")
     (folder / "vocab.txt").write_bytes(text.encode("gbk", "replace"))
@@ -80,6 +85,7 @@ def gbk(folder: Path) -> None:
 
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 99\n"
 WORDS = "bert.embeddings.word_embeddings.weight"
+BETA = "bert.embeddings.LayerNorm.beta"
 QUERY = "bert.encoder.layer.0.attention.self.query.weight"
 
 
@@ -120,6 +126,11 @@ QUERY = "bert.encoder.layer.0.attention.self.query.weight"
     (words('{"model": {"vocab": ["a"]}}'), "does not list tokens and their ids"),
     (words('{"model": {"vocab": {"a": "0"}}}'), "leaves gaps"),
     (lambda folder: (folder / "tokenizer_config.json").write_text('{"strip_accents": "no"}'), "gives 'no' as strip"),
+    (lambda folder: tensor(folder, QUERY, lambda value: value * np.nan), "self.query.weight holds NaN or infinity"),
+    (lambda folder: tensor(folder, "cls.predictions.bias", lambda value: value - np.inf), "bias holds NaN or infinity"),
+    (lambda folder: tensor(folder, BETA, lambda value: value + np.float32(3e38)), "computes NaN or infinity"),
+    (lambda folder: positions(folder, 2), "has 2 positions, and [CLS], a token and [SEP] take 3"),
+    (lambda folder: positions(folder, 16), "has 16 positions, and the probes that prove a fill-mask model take 17"),
     (lambda folder: config(folder, num_hidden_layers="2"), "gives '2' as num_hidden_layers"),
     (lambda folder: config(folder, num_hidden_layers=0), "gives 0 as num_hidden_layers"),
     (lambda folder: config(folder, layer_norm_eps=None), "gives None as layer_norm_eps"),

@@ -47,28 +47,42 @@ def unlike(one: npt.NDArray[np.float32], other: npt.NDArray[np.float32]) -> floa
     return float(np.abs(one - other)[:, rest].mean() / other[:, rest].std())
 
 
-def test_centring_changes_no_answer_and_spares_the_levels(source: Checkpoint, tmp_path: Path) -> None:
-    rows = calibrate.activations(source, QUERIES, tmp_path / "work")
-    assert len(rows) == 2 * SHAPE["layers"]
-    assert all(np.abs(values).max() > 30 for values in rows.values())
-    centred, moved = calibrate.centred(source, rows)
-    assert all(np.abs(values).max() < 6 for values in moved.values())
+def test_moving_changes_no_answer_and_spares_the_levels(source: Checkpoint, tmp_path: Path) -> None:
+    outputs = calibrate.activations(source, QUERIES, tmp_path / "work")
+    assert len(outputs) == 2 * SHAPE["layers"]
+    assert all(np.abs(values).max() > 30 for values in outputs.values())
+    fits = {name: calibrate.fit(values) for name, values in outputs.items()}
+    assert all(fit.peak and fit.peak < 6 for fit in fits.values())
+    moved = calibrate.moved(source, fits)
     exact = hidden(source, products.Float32())
-    assert np.abs(hidden(centred, products.Float32()) - exact).max() < 2e-4
-    again = calibrate.activations(centred, QUERIES, tmp_path / "again")
-    for name, values in moved.items():
-        assert np.abs(values - again[name]).max() < 2e-4
-    spoilt = unlike(hidden(source, products.PairSafeInt8(calibrate.peaks(rows))), exact)
-    assert unlike(hidden(centred, products.PairSafeInt8(calibrate.peaks(moved))), exact) < spoilt / 2
+    assert np.abs(hidden(moved, products.Float32()) - exact).max() < 2e-4
+    for name, values in calibrate.activations(moved, QUERIES, tmp_path / "again").items():
+        assert np.abs(values - (outputs[name] - fits[name].move)).max() < 2e-4
+        assert np.abs(values).max() <= (fits[name].peak or 0)
+    spoilt = unlike(hidden(source, products.PairSafeInt8(dict.fromkeys(outputs, 45.0))), exact)
+    peaks = {name: fit.peak for name, fit in fits.items() if fit.peak}
+    assert unlike(hidden(moved, products.PairSafeInt8(peaks)), exact) < spoilt / 2
 
 
-def test_a_constant_scale_is_for_rows_of_like_size() -> None:
+def test_a_constant_scale_is_for_tokens_of_like_size() -> None:
     like = np.random.default_rng(3).standard_normal((200, 64)).astype(np.float32)
-    one_in_hundred = like.copy()
-    one_in_hundred[::100] *= 50  # as [SEP] in some layers: all other rows would get a handful of levels
-    found = calibrate.peaks({"like": like, "unlike": one_in_hundred})
-    assert found.keys() == {"like"}
-    assert 1 <= found["like"] / np.abs(like).max() < 2 ** (1 / calibrate.PEAK_STEPS)
+    usual = float(np.median(np.abs(like).max(axis=1)))
+    move, peak = calibrate.fit(like)
+    assert peak is not None
+    assert 1 <= peak / np.abs(like - move).max() < 2 ** (1 / calibrate.PEAK_STEPS)
+    standing = like + np.where(np.arange(64) == STANDING, 28, 0).astype(np.float32)
+    assert calibrate.fit(standing).peak == peak
+    few = like.copy()
+    few[::25, STANDING] = 28  # one token in 25, as [CLS] in all-MiniLM-L6-v2: the move must be the others'
+    move, none = calibrate.fit(few)
+    assert none is None
+    assert np.median(np.abs(few - move).max(axis=1)) < 1.1 * usual
+
+
+def test_outputs_of_0_have_a_scale() -> None:
+    nothing = calibrate.fit(np.full((9, 4), 0.5, np.float32))
+    assert nothing.peak is None or nothing.peak > 0
+    assert (nothing.move == 0.5).all()
 
 
 def test_either_way_of_scaling_is_in_the_graph(source: Checkpoint) -> None:

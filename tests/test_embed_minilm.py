@@ -58,7 +58,7 @@ def test_the_manifest_is_the_checkpoints(model: Path) -> None:
     assert sum(described.content["files"].values()) <= 25_000_000  # of 91 MB in float32
     report = described.content["report"]["embeddings"]
     assert report["sentences"] > 400
-    assert report["mean_cosine"] >= 0.995
+    assert report["mean_cosine"] >= 0.997
     assert report["least_cosine"] >= 0.99
 
 
@@ -73,9 +73,9 @@ def test_float32_equals_transformers(model: Path, golden: Any) -> None:
 def test_int8_points_where_transformers_does(int8: Any, golden: Any) -> None:
     cosines = np.sum(int8 * golden, axis=1)
     assert len(TEXTS) >= 36
-    assert cosines.mean() >= 0.995
+    assert cosines.mean() >= 0.997
     assert [text for text, cosine in zip(TEXTS, cosines, strict=True) if cosine < 0.99 and text not in SCRAPS] == []
-    assert cosines.min() >= 0.97
+    assert cosines.min() >= 0.98
 
 
 def test_int8_ranks_as_transformers_does(int8: Any, golden: Any) -> None:
@@ -83,8 +83,9 @@ def test_int8_ranks_as_transformers_does(int8: Any, golden: Any) -> None:
     assert np.abs(ours - theirs).max() <= 0.05
     for row in (ours, theirs):
         np.fill_diagonal(row, -1)
-    same = ours.argmax(axis=1) == theirs.argmax(axis=1)
-    assert same.mean() >= 0.9
+    found = np.take_along_axis(theirs, ours.argmax(axis=1)[:, None], axis=1)[:, 0]
+    assert (theirs.max(axis=1) - found).max() <= 0.01, "the nearest text, or one that is as near"
+    assert (found == theirs.max(axis=1)).mean() >= 0.8
 
 
 @pytest.mark.oracle

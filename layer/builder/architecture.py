@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 Named = tuple[str, tuple[int, ...]]
 HEAD = "cls.predictions."
+LEAST_POSITIONS = 3
 LEAST_BLOCK = 16  # of MatMulNBits, which multiplies with the embedding table
 
 
@@ -31,6 +32,8 @@ def misfit(shape: Shape) -> str | None:
             return f"gives {size!r} as {name}, which is no whole number above 0"
     if type(shape.epsilon) not in (int, float) or not 0 < shape.epsilon < 1:
         return f"gives {shape.epsilon!r} as layer_norm_eps, which is no number between 0 and 1"
+    if shape.positions < LEAST_POSITIONS:
+        return f"has {shape.positions} positions, and [CLS], a token and [SEP] take {LEAST_POSITIONS}"
     if shape.hidden % shape.heads:
         return f"shares a hidden_size of {shape.hidden} among {shape.heads} heads, which leaves a rest"
     if shape.hidden % LEAST_BLOCK:

@@ -2,7 +2,8 @@
 
     python -m builder.build ID_OR_DIR --out DIR [--task embed] [--revision REV] [--force]
 
-Everything is made in a folder beside the target and moved there at the end: an error leaves nothing behind.
+Everything is made in a folder beside the target and moved there at the end: an error leaves nothing behind but
+that folder's parents.
 """
 
 import argparse
@@ -108,12 +109,12 @@ def _calibrate(yardstick: Path, plan: Plan, work: Path) -> tuple[Plan, products.
     described = manifest.read(yardstick)
     codec = TextCodec.load(yardstick, described)
     asked = calibrate.queries(codec, described.lowercase, described.special, described.max_tokens)
-    rows = calibrate.activations(plan.loaded, asked, work)
+    outputs = calibrate.activations(plan.loaded, asked, work)
     shutil.rmtree(work)
-    loaded, moved = calibrate.centred(plan.loaded, rows)
-    peaks = calibrate.peaks(moved)
-    say(f"{len(peaks)} of {len(moved)} products after a LayerNorm take a constant scale")
-    return plan._replace(loaded=loaded), products.PairSafeInt8(peaks)
+    fits = {name: calibrate.fit(values) for name, values in outputs.items()}
+    peaks = {name: fit.peak for name, fit in fits.items() if fit.peak is not None}
+    say(f"{len(peaks)} of {len(fits)} LayerNorms take a constant scale")
+    return plan._replace(loaded=calibrate.moved(plan.loaded, fits)), products.PairSafeInt8(peaks)
 
 
 def _write(folder: Path, plan: Plan, how: graph.Products) -> None:
@@ -169,6 +170,7 @@ def _report(ours: Path, yardstick: Path, recipe: Recipe | None) -> dict[str, Any
         found = {"embeddings": verify.embeddings(int8, float32, codec)}
         say(f"cosines with float32: {json.dumps(found['embeddings'])}")
         return found | {"pooling": recipe.report}
+    verify.check_room(codec, described)
     queries = verify.blanks(codec, described.lowercase, described.special, described.max_tokens)
     say(f"comparing on {len(queries)} blanks and {len(verify.probes())} probes")
     agreement = verify.agreement(int8, float32, queries)

@@ -1,10 +1,11 @@
-"""What comes out of a checkpoint's LayerNorms, measured in float32 on texts of every kind, and two uses of it.
+"""What comes out of a checkpoint's LayerNorms, measured in float32 on texts of every kind, and what INT8 makes of it.
 
-`centred`: each channel of a LayerNorm's output is moved to lie around 0. LayerNorm's own shift and the biases
-of what reads it take up the difference, so the function is the same and nothing is computed in addition. Real
-BERTs have channels that stand at 28 where most stay within 3; left there, they alone use up most levels of INT8.
+Each channel of such an output is moved to lie around 0. LayerNorm's own shift and the biases of what reads it
+take up the difference, so the function is the same and nothing is computed in addition. Real BERTs have
+channels that lie far from the others, and those alone would use up most levels of INT8.
 
-`peaks`: where one constant scale is nearly as fine as one a token, the largest magnitude it has to reach.
+Then one constant scale is enough, unless a few tokens go much further than the usual one ([CLS] at 28 in
+all-MiniLM-L6-v2, where most stay within 3): such a LayerNorm keeps a scale a token.
 """
 
 from collections import ChainMap
@@ -19,19 +20,20 @@ import onnxruntime
 
 from builder import graph
 from builder.architecture import Shape
-from builder.checkpoint import Checkpoint
+from builder.checkpoint import Checkpoint, CheckpointError
 from builder.products import Float32
 from fillmask.engine import Query
 from fillmask.onnx_engine import feeds, plan_runs, session_options
 from fillmask.text import TextCodec
 
 TEXTS: Final = Path(__file__).parent / "data" / "calibration.txt"
-MOST_LOSS: Final = 16.0  # error of a constant scale over that of one a token: 16 are two of the eight bits
+MOST_LOSS: Final = 16.0  # error of a constant scale over the usual token's own: 16 are two of the eight bits
+LEAST_PEAK: Final = 1e-6  # of outputs that are 0
 # Both results go in coarse steps, so that another CPU, which rounds float32 differently, builds the same model.
 STEP: Final = 0.5  # of a channel's move; LayerNorm's outputs have a deviation of about 1
 PEAK_STEPS: Final = 16  # of a peak, an octave
 
-Rows = Mapping[str, npt.NDArray[np.float32]]  # [tokens, hidden] by LayerNorm
+Outputs = Mapping[str, npt.NDArray[np.float32]]  # [tokens, hidden] by LayerNorm
 
 
 class Joint(NamedTuple):
@@ -40,6 +42,14 @@ class Joint(NamedTuple):
     norm: str
     readers: tuple[str, ...]
     residual: str
+
+
+class Fit(NamedTuple):
+    """How far down each channel [hidden] is moved, and the largest magnitude a constant scale has to reach, or None
+    for a scale a token."""
+
+    move: npt.NDArray[np.float64]
+    peak: float | None
 
 
 def joints(shape: Shape) -> Iterator[Joint]:
@@ -53,47 +63,55 @@ def joints(shape: Shape) -> Iterator[Joint]:
 
 
 def queries(codec: TextCodec, lowercase: bool, special: Mapping[str, int], most: int) -> list[Query]:
-    """The calibration texts, and all of them as one of `most` tokens; every position is looked at."""
+    """The calibration texts, and all of them as one of at most `most` tokens; every position is looked at."""
     lines = TEXTS.read_text(encoding="utf-8").splitlines()
     inside = [codec.encode(line, lowercase).ids[:most - 2] for line in [*lines, "".join(lines)]]
     return [Query([special["start"], *ids, special["end"]], list(range(len(ids) + 2))) for ids in inside]
 
 
-def activations(checkpoint: Checkpoint, asked: Sequence[Query], work: Path) -> Rows:
-    """Outputs of the LayerNorms, in float32; the graph's files are put into `work`."""
+def activations(checkpoint: Checkpoint, asked: Sequence[Query], work: Path) -> Outputs:
+    """Outputs of the LayerNorms, in float32; the graph's files are put into `work`. Raises CheckpointError for a
+    checkpoint that computes no numbers."""
     names = [joint.norm for joint in joints(checkpoint.shape)]
     model = graph.write(checkpoint, Float32(), None)
     model.graph.output.extend(onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None) for name in names)
     work.mkdir()
     onnx.save_model(model, work / "model.onnx", save_as_external_data=True, location="model.onnx.data")
     session = onnxruntime.InferenceSession(work / "model.onnx", session_options(0), providers=["CPUExecutionProvider"])
-    runs = [session.run(names, feeds([asked[index] for index in run])) for run in plan_runs(asked, 10**6)]
-    return {name: np.concatenate(parts) for name, parts in zip(names, zip(*runs, strict=True), strict=True)}
+    runs = [session.run([*names, "hidden"], feeds([asked[index] for index in run]))
+            for run in plan_runs(asked, 10**6)]
+    found = [np.concatenate(parts) for parts in zip(*runs, strict=True)]
+    if not all(np.isfinite(values).all() for values in found):
+        raise CheckpointError("The checkpoint computes NaN or infinity, out of weights that are too large.")
+    return dict(zip(names, found, strict=False))
 
 
-def centred(checkpoint: Checkpoint, rows: Rows) -> tuple[Checkpoint, Rows]:
-    """The same function over LayerNorm outputs whose every channel lies around 0; and those outputs."""
+def fit(values: npt.NDArray[np.float32]) -> Fit:
+    """Outputs [tokens, hidden] of one LayerNorm are moved to the middle of their range, which a constant scale then
+    covers; or around the usual token, with a scale a token, where a few tokens stretch the range too far."""
+    middle = _steps((values.min(axis=0) + values.max(axis=0)) / 2)
+    usual = _steps(np.median(values, axis=0))
+    top = max(float(np.abs(values - middle).max()), LEAST_PEAK)
+    if top**2 > MOST_LOSS * float(np.median(np.abs(values - usual).max(axis=1))) ** 2:  # error grows with the square
+        return Fit(usual, None)
+    return Fit(middle, float(2 ** (np.ceil(np.log2(top) * PEAK_STEPS) / PEAK_STEPS)))
+
+
+def _steps(values: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
+    return np.asarray(np.rint(values.astype(np.float64) / STEP) * STEP)
+
+
+def moved(checkpoint: Checkpoint, fits: Mapping[str, Fit]) -> Checkpoint:
+    """The same function, over LayerNorm outputs that are moved down by what their fits say."""
     changed: ChainMap[str, npt.NDArray[np.float32]] = ChainMap({}, checkpoint.tensors)  # type: ignore[arg-type]
 
     def shift(name: str, by: npt.NDArray[np.float64]) -> None:
         changed[name] = (changed[name] + by).astype(np.float32)
 
-    moved = {}
     for norm, readers, residual in joints(checkpoint.shape):
-        middle = np.rint((rows[norm].min(axis=0) + rows[norm].max(axis=0)).astype(np.float64) / 2 / STEP) * STEP
-        shift(f"{norm}.bias", -middle)
+        move = fits[norm].move
+        shift(f"{norm}.bias", -move)
         for reader in readers:
-            shift(f"{reader}.bias", checkpoint.tensors[f"{reader}.weight"].astype(np.float64) @ middle)
-        shift(f"{residual}.bias", middle)
-        moved[norm] = rows[norm] - middle.astype(np.float32)
-    return checkpoint._replace(tensors=changed), moved
-
-
-def peaks(rows: Rows) -> dict[str, float]:
-    """Largest magnitudes, of those LayerNorms that a constant scale costs no more than MOST_LOSS."""
-    found = {}
-    for name, values in rows.items():
-        tops = np.abs(values).max(axis=1).astype(np.float64)
-        if tops.max() ** 2 <= MOST_LOSS * np.mean(tops**2):  # a step's error grows with its square
-            found[name] = float(2 ** (np.ceil(np.log2(tops.max()) * PEAK_STEPS) / PEAK_STEPS))
-    return found
+            shift(f"{reader}.bias", checkpoint.tensors[f"{reader}.weight"].astype(np.float64) @ move)
+        shift(f"{residual}.bias", move)
+    return checkpoint._replace(tensors=changed)

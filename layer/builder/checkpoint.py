@@ -184,8 +184,11 @@ def _check_tensors(tensors: Mapping[str, Array], expected: Iterable[architecture
     for name, wanted in expected:
         if name not in tensors:
             raise CheckpointError(f"The checkpoint has no tensor {name}.")
-        if (found := tensors[name].shape) != wanted:
-            raise CheckpointError(f"The tensor {name} is {_by(found)}, and config.json asks for {_by(wanted)}.")
+        tensor = tensors[name]
+        if tensor.shape != wanted:
+            raise CheckpointError(f"The tensor {name} is {_by(tensor.shape)}, and config.json asks for {_by(wanted)}.")
+        if not np.isfinite(tensor).all():
+            raise CheckpointError(f"The tensor {name} holds NaN or infinity: the file is damaged.")
 
 
 def _check_head(tensors: Mapping[str, Array], expected: list[architecture.Named]) -> None:

@@ -41,8 +41,8 @@ class Products(Protocol):
     """How matrices are stored and multiplied."""
 
     def quantise(self, w: Writer, x: str, *, floor: float | None = None) -> Any:
-        """Make rows [N, K] ready for `multiply`; `floor` is a lower bound of the values, if one is known. The output
-        of a LayerNorm is called as the LayerNorm's tensors are."""
+        """Make rows [N, K] ready for `multiply`; `floor` is a lower bound of the values, if one is known. Where
+        `x` is a LayerNorm's output, its name is the LayerNorm's (encoder.layer.0.output.LayerNorm)."""
 
     def multiply(self, w: Writer, x: Any, name: str, weight: Array, bias: Array) -> str:
         """x [N, K] times weight [K, O] plus bias [O]."""

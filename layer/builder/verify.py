@@ -13,12 +13,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from builder.checkpoint import CheckpointError
 from fillmask.embed import Embedder, similarity
 from fillmask.engine import Query
+from fillmask.manifest import Manifest
 from fillmask.onnx_engine import MAX_RUN_MASKS, OnnxEngine, feeds, plan_runs
 from fillmask.text import TextCodec
 
 DATA = Path(__file__).parent / "data"
+BEST = 5  # candidates that are compared
 BLANK_EVERY = 7  # one blank in so many tokens of a sentence
 
 
@@ -34,6 +37,16 @@ def probes() -> list[Probe]:
     """The hand-made cloze probes."""
     lines = (DATA / "cloze-probes.jsonl").read_text(encoding="utf-8").splitlines()
     return [Probe(**json.loads(line)) for line in lines]
+
+
+def check_room(codec: TextCodec, described: Manifest) -> None:
+    """Raise CheckpointError where a model is too small for what proves it."""
+    longest = max(len(codec.encode(probe.text, described.lowercase).ids) for probe in probes()) + 2
+    if described.max_tokens < longest:
+        raise CheckpointError(f"The checkpoint has {described.max_tokens} positions, and the probes that prove a "
+                              f"fill-mask model take {longest}.")
+    if described.vocabulary <= BEST:
+        raise CheckpointError(f"The checkpoint's vocabulary of {described.vocabulary} tokens holds no candidates.")
 
 
 def sentences() -> list[str]:
@@ -66,9 +79,9 @@ def agreement(ours: OnnxEngine, yardstick: OnnxEngine, queries: list[Query]) -> 
     """How well `ours` follows the yardstick: shares of 1 and a mean divergence in nats."""
     top1 = top5 = divergence = 0.0
     for (_, p), (_, q) in zip(distributions(yardstick, queries), distributions(ours, queries), strict=True):
-        best_p, best_q = np.argpartition(-p, 5)[:5], np.argpartition(-q, 5)[:5]
+        best_p, best_q = np.argpartition(-p, BEST)[:BEST], np.argpartition(-q, BEST)[:BEST]
         top1 += float(p.argmax() == q.argmax())
-        top5 += len(set(best_p) & set(best_q)) / 5
+        top5 += len(set(best_p) & set(best_q)) / BEST
         divergence += float(np.sum(np.exp(p, dtype=np.float64) * (p.astype(np.float64) - q)))
     count = len(queries)
     return {"blanks": count, "top1_agreement": round(top1 / count, 4), "top5_overlap": round(top5 / count, 4),

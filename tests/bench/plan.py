@@ -1,4 +1,4 @@
-"""How much is measured: a full run of about 45 minutes, and one of two."""
+"""How much is measured: a full run of about half an hour, and one of two."""
 
 import sys
 from typing import NamedTuple
