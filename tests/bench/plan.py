@@ -44,7 +44,7 @@ FULL = Plan(
     requests=(200, 2000), request_names=[OURS, "careful", "article"], cache_requests=200,
 )
 QUICK = Plan(
-    cpus=(2, 1), kinds={2: ("direct", "http"), 1: ("direct", "http")}, cold_names={2: list(COLD), 1: LIGHT},
+    cpus=(2, 1), kinds={2: ("direct", "http"), 1: ("direct", "http")}, cold_names={2: ALL, 1: LIGHT},
     cold_rounds=1, disk_names=LIGHT, disk_rounds=1,
     memories=(512, 1769), memory_names=LIGHT, memory_rounds=1, memory_events=8,
     warm_names=WARM, threads=(1,), lengths=(16, 64, 128), warm_rounds=5,
