@@ -12,8 +12,9 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import checkpoints
-from builder import calibrate, checkpoint, graph, products
+from builder import build, calibrate, checkpoint, graph, hub, products, tokenizer
 from builder.checkpoint import Checkpoint
+from fillmask import manifest
 from fillmask.engine import Query
 from fillmask.onnx_engine import feeds
 
@@ -41,6 +42,13 @@ def hidden(made: Checkpoint, how: graph.Products) -> npt.NDArray[np.float32]:
     return np.asarray(session.run(["hidden"], feeds(QUERIES))[0])
 
 
+def activations(made: Checkpoint, folder: Path) -> calibrate.Outputs:
+    """What the builder measures of a checkpoint's float32 model."""
+    plan = build.Plan(hub.find(str(made.folder)), made, tokenizer.write(made.vocabulary, made.tokenizer_options), None)
+    build._write(folder, plan, products.Float32())
+    return calibrate.activations(folder, manifest.read(folder), made.shape.layers, QUERIES)
+
+
 def unlike(one: npt.NDArray[np.float32], other: npt.NDArray[np.float32]) -> float:
     """The mean distance, over the deviation."""
     rest = [channel for channel in range(one.shape[1]) if channel != STANDING]
@@ -48,7 +56,7 @@ def unlike(one: npt.NDArray[np.float32], other: npt.NDArray[np.float32]) -> floa
 
 
 def test_moving_changes_no_answer_and_spares_the_levels(source: Checkpoint, tmp_path: Path) -> None:
-    outputs = calibrate.activations(source, QUERIES, tmp_path / "work")
+    outputs = activations(source, tmp_path / "before")
     assert len(outputs) == 2 * SHAPE["layers"]
     assert all(np.abs(values).max() > 30 for values in outputs.values())
     fits = {name: calibrate.fit(values) for name, values in outputs.items()}
@@ -56,7 +64,7 @@ def test_moving_changes_no_answer_and_spares_the_levels(source: Checkpoint, tmp_
     moved = calibrate.moved(source, fits)
     exact = hidden(source, products.Float32())
     assert np.abs(hidden(moved, products.Float32()) - exact).max() < 2e-4
-    for name, values in calibrate.activations(moved, QUERIES, tmp_path / "again").items():
+    for name, values in activations(moved, tmp_path / "after").items():
         assert np.abs(values - (outputs[name] - fits[name].move)).max() < 2e-4
         assert np.abs(values).max() <= (fits[name].peak or 0)
     spoilt = unlike(hidden(source, products.PairSafeInt8(dict.fromkeys(outputs, 45.0))), exact)
@@ -99,7 +107,7 @@ def test_either_way_of_scaling_is_in_the_graph(source: Checkpoint) -> None:
 
 def test_values_beyond_the_peak_saturate(source: Checkpoint) -> None:
     """Texts may go further than the calibration's: what is cut off costs a little, and never wraps around."""
-    names = [joint.norm for joint in calibrate.joints(source.shape)]
+    names = [joint.norm for joint in calibrate.joints(source.shape.layers)]
     exact = hidden(source, products.Float32())
     costs = [unlike(hidden(source, products.PairSafeInt8(dict.fromkeys(names, peak))), exact) for peak in (39.0, 20.0)]
     assert costs[0] < 0.5
@@ -111,4 +119,4 @@ def test_the_embedded_model_has_constant_scales_alone_where_a_layernorm_feeds() 
     model = onnx.load("layer/model/model.onnx", load_external_data=False)
     steps = {tensor.name for tensor in model.graph.initializer if tensor.name.endswith("LayerNorm.step")}
     shape = checkpoint.load(Path("layer/builder/default-model")).shape
-    assert steps == {f"{joint.norm}.step" for joint in calibrate.joints(shape)}
+    assert steps == {f"{joint.norm}.step" for joint in calibrate.joints(shape.layers)}

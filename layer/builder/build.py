@@ -77,7 +77,7 @@ def build(source: hub.Source, out: Path, *, task: str = "fill-mask", force: bool
         say("writing the float32 graph")
         _write(yardstick, plan, products.Float32())
         say("calibrating")
-        calibrated, how = _calibrate(yardstick, plan, work / "calibration")
+        calibrated, how = _calibrate(yardstick, plan)
         say("writing the int8 graph")
         _write(ours, calibrated, how)
         report = _report(ours, yardstick, plan.recipe)
@@ -104,13 +104,12 @@ def _plan(source: hub.Source, task: str) -> Plan:
     return Plan(source, loaded, tokenizer.write(loaded.vocabulary, options, needs_mask=recipe is None), recipe)
 
 
-def _calibrate(yardstick: Path, plan: Plan, work: Path) -> tuple[Plan, products.PairSafeInt8]:
+def _calibrate(yardstick: Path, plan: Plan) -> tuple[Plan, products.PairSafeInt8]:
     """The plan with a checkpoint that loses less in INT8, and how to multiply it."""
     described = manifest.read(yardstick)
     codec = TextCodec.load(yardstick, described)
     asked = calibrate.queries(codec, described.lowercase, described.special, described.max_tokens)
-    outputs = calibrate.activations(plan.loaded, asked, work)
-    shutil.rmtree(work)
+    outputs = calibrate.activations(yardstick, described, plan.loaded.shape.layers, asked)
     fits = {name: calibrate.fit(values) for name, values in outputs.items()}
     peaks = {name: fit.peak for name, fit in fits.items() if fit.peak is not None}
     say(f"{len(peaks)} of {len(fits)} LayerNorms take a constant scale")

@@ -16,14 +16,11 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import onnx
-import onnxruntime
 
-from builder import graph
-from builder.architecture import Shape
 from builder.checkpoint import Checkpoint, CheckpointError
-from builder.products import Float32
 from fillmask.engine import Query
-from fillmask.onnx_engine import feeds, plan_runs, session_options
+from fillmask.manifest import Manifest
+from fillmask.onnx_engine import MAX_RUN_TOKENS, OnnxEngine, open_session, plan_runs, session_options
 from fillmask.text import TextCodec
 
 TEXTS: Final = Path(__file__).parent / "data" / "calibration.txt"
@@ -52,10 +49,10 @@ class Fit(NamedTuple):
     peak: float | None
 
 
-def joints(shape: Shape) -> Iterator[Joint]:
+def joints(layers: int) -> Iterator[Joint]:
     """All but the last LayerNorm, whose output is the answer."""
     before = "embeddings.LayerNorm"
-    for layer in (f"encoder.layer.{index}" for index in range(shape.layers)):
+    for layer in (f"encoder.layer.{index}" for index in range(layers)):
         parts = tuple(f"{layer}.attention.self.{part}" for part in ("query", "key", "value"))
         yield Joint(before, parts, f"{layer}.attention.output.dense")
         yield Joint(f"{layer}.attention.output.LayerNorm", (f"{layer}.intermediate.dense",), f"{layer}.output.dense")
@@ -69,17 +66,17 @@ def queries(codec: TextCodec, lowercase: bool, special: Mapping[str, int], most:
     return [Query([special["start"], *ids, special["end"]], list(range(len(ids) + 2))) for ids in inside]
 
 
-def activations(checkpoint: Checkpoint, asked: Sequence[Query], work: Path) -> Outputs:
-    """Outputs of the LayerNorms, in float32; the graph's files are put into `work`. Raises CheckpointError for a
-    checkpoint that computes no numbers."""
-    names = [joint.norm for joint in joints(checkpoint.shape)]
-    model = graph.write(checkpoint, Float32(), None)
+def activations(folder: Path, described: Manifest, layers: int, asked: Sequence[Query]) -> Outputs:
+    """Outputs of the LayerNorms of the float32 model in `folder`. Raises CheckpointError for a checkpoint that
+    computes no numbers."""
+    names = [joint.norm for joint in joints(layers)]
+    model = onnx.load(folder / "model.onnx", load_external_data=False)
     model.graph.output.extend(onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None) for name in names)
-    work.mkdir()
-    onnx.save_model(model, work / "model.onnx", save_as_external_data=True, location="model.onnx.data")
-    session = onnxruntime.InferenceSession(work / "model.onnx", session_options(0), providers=["CPUExecutionProvider"])
-    runs = [session.run([*names, "hidden"], feeds([asked[index] for index in run]))
-            for run in plan_runs(asked, 10**6)]
+    watched = folder / "watched.onnx"  # over the same weights file
+    watched.write_bytes(model.SerializeToString())
+    engine = OnnxEngine(open_session(watched, session_options(0)), described)
+    runs = [engine.run_encoder((*names, "hidden"), [asked[index] for index in run])
+            for run in plan_runs(asked, MAX_RUN_TOKENS)]
     found = [np.concatenate(parts) for parts in zip(*runs, strict=True)]
     if not all(np.isfinite(values).all() for values in found):
         raise CheckpointError("The checkpoint computes NaN or infinity, out of weights that are too large.")
@@ -108,7 +105,7 @@ def moved(checkpoint: Checkpoint, fits: Mapping[str, Fit]) -> Checkpoint:
     def shift(name: str, by: npt.NDArray[np.float64]) -> None:
         changed[name] = (changed[name] + by).astype(np.float32)
 
-    for norm, readers, residual in joints(checkpoint.shape):
+    for norm, readers, residual in joints(checkpoint.shape.layers):
         move = fits[norm].move
         shift(f"{norm}.bias", -move)
         for reader in readers:

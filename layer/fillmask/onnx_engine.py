@@ -54,10 +54,10 @@ class OnnxEngine:
         (cold.onnx: the same nodes over the same file) the first answer comes sooner, each run packs anew, and
         after the first run a packed session is built in the background and takes over: same numbers bit for bit."""
         def pack() -> Any:
-            return _session(folder / "model.onnx", session_options(threads))
+            return open_session(folder / "model.onnx", session_options(threads))
         if packed:
             return cls(pack(), manifest)
-        first = _session(folder / "cold.onnx", session_options(threads, spinning=False))
+        first = open_session(folder / "cold.onnx", session_options(threads, spinning=False))
         return cls(first, manifest, pack, PACKING_NICE if threads == 1 else 0)
 
     def predict(self, queries: Sequence[Query], k: int, subwords: bool, targets: Sequence[int],
@@ -77,18 +77,21 @@ class OnnxEngine:
         return answers
 
     def hidden(self, queries: Sequence[Query]) -> list[npt.NDArray[np.float32]]:
-        """See Engine. The head gets no rows, so the decoder does not run."""
+        """See Engine."""
         answers: list[Any] = [None] * len(queries)
-        nothing = np.zeros(0, dtype=np.int64)
-        head = {"predict": nothing, "subwords": np.array(0), "k": np.array([1]), "targets": nothing}
         for run in plan_runs(queries, MAX_RUN_TOKENS):
             batch = [queries[index] for index in run]
-            inputs = feeds(batch) | (head if "fill-mask" in self.manifest.tasks else {})
-            (states,) = self.run(("hidden",), inputs)
+            (states,) = self.run_encoder(("hidden",), batch)
             ends = np.cumsum([len(query.positions) for query in batch])
             for index, part in zip(run, np.split(states, ends[:-1]), strict=True):
                 answers[index] = part
         return answers
+
+    def run_encoder(self, outputs: Sequence[str], batch: Sequence[Query]) -> list[npt.NDArray[Any]]:
+        """Outputs that need no head: it gets no rows, so the decoder does not run."""
+        nothing = np.zeros(0, dtype=np.int64)
+        head = {"predict": nothing, "subwords": np.array(0), "k": np.array([1]), "targets": nothing}
+        return self.run(outputs, feeds(batch) | (head if "fill-mask" in self.manifest.tasks else {}))
 
     def run(self, outputs: Sequence[str], inputs: dict[str, Any]) -> list[npt.NDArray[Any]]:
         """The session's answer; whatever it raises becomes EngineUnavailable."""
@@ -119,7 +122,8 @@ class OnnxEngine:
         Thread(target=work, name="pack").start()  # not a daemon: the process would abort when it ends meanwhile
 
 
-def _session(path: Path, options: Any) -> Any:
+def open_session(path: Path, options: Any) -> Any:
+    """onnxruntime's session of a graph; raise EngineUnavailable in one sentence."""
     try:
         return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's own classes derive from Exception alone
