@@ -137,8 +137,8 @@ def _first_line(error: Exception) -> str:
 
 def session_options(threads: int, *, spinning: bool = True) -> Any:
     """One request at a time, so threads may spin: nothing runs between events, and it saves a tenth. Not at a
-    cold start, where imports need the CPU. The arena stays: with it memory levels off, and peaks at half of what
-    it does without. All measured, README."""
+    cold start, where imports need the CPU. The arena stays: with it memory levels off, and peaks at two thirds
+    of what it does without. All measured, README."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
