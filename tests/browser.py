@@ -68,22 +68,11 @@ def gateway(events: HttpEvents, stage: str) -> ASGIApp:
                 "method": scope["method"], "path": scope["path"], "protocol": "HTTP/1.1", "sourceIp": "127.0.0.1"}},
             "body": base64.b64encode(await request.body()).decode(), "isBase64Encoded": True,
         }
-        answer = await asyncio.to_thread(_in_a_thread, events, event)
+        answer = await asyncio.to_thread(events.answer, event, None)
         body = answer["body"].encode()
         assert not answer["isBase64Encoded"]
         await Response(body, answer["statusCode"], answer["headers"])(scope, receive, send)
     return app
-
-
-def _in_a_thread(events: HttpEvents, event: dict[str, Any]) -> dict[str, Any]:
-    """Mangum drives a loop of its own, as it finds one on Lambda."""
-    loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(loop)
-    try:
-        return events.answer(event, None)
-    finally:
-        asyncio.set_event_loop(None)
-        loop.close()
 
 
 class Tab:

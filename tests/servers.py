@@ -1,6 +1,5 @@
 """The application on a real socket: on uvicorn, as `serve` does, and behind a gateway that asks the handler."""
 
-import asyncio
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,20 +33,13 @@ def on_uvicorn(app: ASGIApp) -> Iterator[str]:
 def on_lambda() -> Iterator[str]:
     """The URL of a gateway that makes each request an HTTP API event and asks handler.handler, one at a time."""
     with HTTPServer((HOST, 0), Gateway) as server:
-        thread = Thread(target=_serve, args=(server,))
+        thread = Thread(target=server.serve_forever, args=(0.02,))
         thread.start()
         try:
             yield f"http://{HOST}:{server.server_port}"
         finally:
             server.shutdown()
             thread.join()
-
-
-def _serve(server: HTTPServer) -> None:
-    loop = asyncio.new_event_loop()  # Mangum runs on its thread's loop; Lambda's main thread has one
-    asyncio.set_event_loop(loop)
-    server.serve_forever(poll_interval=0.02)
-    loop.close()
 
 
 class Gateway(BaseHTTPRequestHandler):

@@ -1,15 +1,19 @@
-"""Many threads at the local server at once: each gets the answer it would get alone."""
+"""Many threads at once, at the local server and at the handler: each gets the answer it would get alone."""
 
+import asyncio
 import json
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
 from typing import Any
 from urllib.parse import urlsplit
 
+import pytest
+
 import http_service
 import servers
 from fillmask.http_api import create_app
 from http_cases import EMBED, FILL, TEXT
+from http_events_made import dressed
 
 THREADS, ROUNDS = 32, 6
 REQUESTS: list[tuple[str, dict[str, Any]]] = [
@@ -33,6 +37,19 @@ def test_32_threads_of_single_texts_and_batches_are_answered_as_one_is() -> None
         for number, answers in enumerate(pool.map(ask, range(THREADS))):
             turn = number % len(REQUESTS)
             assert answers == (alone[turn:] + alone[:turn]) * ROUNDS
+
+
+@pytest.mark.parametrize(("method", "path", "status"), [
+    ("GET", "/health", 200), ("GET", "/", 200), ("GET", "/info", 200), ("GET", "/nowhere", 404), ("POST", FILL, 200)])
+def test_every_path_is_answered_from_any_thread_of_any_python(method: str, path: str, status: int) -> None:
+    """A thread other than the first has no event loop, and from Python 3.14 on the first has none either."""
+    def ask() -> int:
+        asyncio.set_event_loop(None)
+        event = dressed("http_api_v2", path, json.dumps({"text": TEXT}), method=method)
+        return int(http_service.http(cors_origins="*").answer(event, None)["statusCode"])
+
+    with ThreadPoolExecutor(2) as pool:
+        assert [ask(), *pool.map(lambda _: ask(), range(4))] == [status] * 5
 
 
 def _post(url: str, path: str, request: dict[str, Any]) -> tuple[int, bytes]:

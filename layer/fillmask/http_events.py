@@ -70,9 +70,14 @@ class HttpEvents:
         return self._through_fastapi(event, context, read(event, self._settings.base_path))
 
     def _through_fastapi(self, event: Event, context: object, request: Request) -> Event:
-        if self._gateway is None:
-            self._gateway = self._connect()
-        reply = self._gateway(_as_v2(request), context)
+        import asyncio  # noqa: PLC0415  (not on the way to a first answer)
+
+        # Mangum runs on the thread's event loop, which newer Pythons no longer make, and no other thread has.
+        with asyncio.Runner() as runner:
+            runner.get_loop()  # makes it and sets it as the thread's
+            if self._gateway is None:
+                self._gateway = self._connect()
+            reply = self._gateway(_as_v2(request), context)
         body = "" if request.method == "HEAD" else reply["body"]
         return encode(event, reply["statusCode"], reply["headers"], body, reply["isBase64Encoded"])
 
