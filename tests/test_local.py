@@ -81,6 +81,28 @@ def _unavailable() -> None:
     raise EngineUnavailable("no model")
 
 
+@pytest.mark.parametrize("targets", ["了,着,过", "了，着，过", "了、着 过", " 了/着|过, "])
+def test_targets_are_separated_as_on_the_page(capsys: pytest.CaptureFixture[str], targets: str) -> None:
+    assert local.main(["run", TEXT, "--json", "--targets", targets]) == 0
+    (mask,) = json.loads(capsys.readouterr().out)["results"][0]["masks"]
+    assert [row["token"] for row in mask["candidates"]] == ["了", "着", "过"]
+
+
+def test_whole_fillings_have_a_heading(capsys: pytest.CaptureFixture[str]) -> None:
+    assert local.main(["run", "今天[MASK][MASK]很好。", "--joint", "--top-k", "2"]) == 0
+    *_, fillings = capsys.readouterr().out.split("\n\n")
+    heading, *rows = fillings.splitlines()
+    assert heading == "whole fillings, by joint score"
+    assert len(rows) == 2
+
+
+def test_a_queue_event_shows_the_answers_and_the_errors(capsys: pytest.CaptureFixture[str]) -> None:
+    assert local.main(["run", "--event", "tests/events/sqs_mixed.json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert {"result", "error"} <= {name for answer in shown["results"] for name in answer}
+    assert isinstance(shown["batchItemFailures"], list)
+
+
 def test_empty_targets_are_not_ignored(capsys: pytest.CaptureFixture[str]) -> None:
     assert local.main(["run", TEXT, "--targets", ""]) == 0
     assert "not scored: empty" in capsys.readouterr().out
@@ -119,6 +141,11 @@ def test_help_needs_no_installed_package_and_run_no_web_framework() -> None:
 def test_a_port_in_use_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         assert "in use" in fails(capsys, "serve", "--port", str(taken.getsockname()[1]))
+
+
+def test_what_listens_lets_answers_go_at_once() -> None:
+    with local.listening_socket(socket.AF_INET, "127.0.0.1", 0) as listening:
+        assert listening.proto == socket.IPPROTO_TCP  # asyncio asks just this before it sets TCP_NODELAY
 
 
 def test_serve_answers_until_it_is_interrupted() -> None:

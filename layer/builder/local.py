@@ -10,16 +10,20 @@ The options are read before anything beyond the standard library is imported: --
 import argparse
 import json
 import os
+import re
 import socket
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from fillmask.errors import FillMaskError, InvalidJson
 from fillmask.problem import problem
-from fillmask.queue_api import UnreportableError
+from fillmask.queue_api import QueueAdapter, UnreportableError, is_queue_event
+from fillmask.queue_results import Result
 
 BAR = 30  # characters of a full bar
+SEPARATORS = re.compile(r"[\s,，、/|]+")  # of targets, as on the page
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -46,7 +50,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     run = tasks.add_parser("run", help="answer one text or event")
     run.add_argument("text", nargs="?", help="a text with at least one [MASK]")
     run.add_argument("--top-k", type=int, default=5, help="candidates a mask (default: %(default)s)")
-    run.add_argument("--targets", help="score just these words, separated by commas")
+    run.add_argument("--targets", help="score just these words, separated by commas (, or ，) or blanks")
     run.add_argument("--joint", action="store_true", help="rank whole fillings of several masks")
     run.add_argument("--json", action="store_true", help="print the result object, or the problem object")
     run.add_argument("--event", type=Path, metavar="FILE",
@@ -85,11 +89,11 @@ def _run(options: argparse.Namespace) -> int:
     event = _event(options.event) if options.event else None
     import handler  # noqa: PLC0415  (loads the model)
     if options.event:
-        _print_json(handler.handler(event, Context()))
+        _print_json(_answer_queue(event) if is_queue_event(event) else handler.handler(event, Context()))
         return 0
     request: dict[str, Any] = {"text": options.text, "top_k": options.top_k}
     if options.targets is not None:
-        request["targets"] = options.targets.split(",")
+        request["targets"] = [word for word in SEPARATORS.split(options.targets) if word] or [""]
     if options.joint:
         request["mode"] = "joint"
     answer = handler.handler(request, Context())
@@ -100,6 +104,27 @@ def _run(options: argparse.Namespace) -> int:
     else:
         _print_ranking(answer)
     return 0
+
+
+class Kept:
+    """A result queue that keeps what it is sent, to be printed."""
+
+    def __init__(self) -> None:
+        self.bodies: list[Any] = []
+
+    def send(self, results: Sequence[Result]) -> set[str]:
+        """Accept every result."""
+        self.bodies += [json.loads(result.text) for result in results]
+        return set()
+
+
+def _answer_queue(event: Any) -> dict[str, Any]:
+    """The messages that the result queue would get, and what Lambda would be told."""
+    import handler  # noqa: PLC0415  (loads the model)
+    kept = Kept()
+    adapter = QueueAdapter(lambda operation, request: handler.SERVICE().answer(operation, request), kept)
+    told = adapter.handle(event, Context().get_remaining_time_in_millis)
+    return {"results": kept.bodies, **told}
 
 
 def _event(file: Path) -> Any:
@@ -129,6 +154,8 @@ def _print_ranking(answer: dict[str, Any]) -> None:
         print(f"\nmask {number}, characters {mask['start']} to {mask['end']}")
         for row in mask["candidates"]:
             print(_line(row["token"], row["score"], row["sequence"], row.get("reason")))
+    if result["fillings"]:
+        print("\nwhole fillings, by joint score")
     for row in result["fillings"] or ():
         print(_line(" ".join(row["tokens"]), row["score"], row["sequence"], None))
     for stretch in result["unknown"]:
@@ -143,9 +170,23 @@ def _line(token: str, score: float | None, sequence: str, reason: str | None) ->
     return f"  {token}{' ' * max(1, 6 - width)}{bar:<{BAR}} {score:7.2%}  {sequence}"
 
 
+def listening_socket(family: socket.AddressFamily, host: str, port: int) -> socket.socket:
+    """Like socket.create_server, but a socket that says it speaks TCP: asyncio sets TCP_NODELAY only there, and
+    without it every answer on a kept connection waits 40 ms for the client's acknowledgement."""
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen()
+    except OSError:
+        listening.close()
+        raise
+    return listening
+
+
 def _serve(options: argparse.Namespace) -> int:
     family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
-    with socket.create_server((options.host, options.port), family=family) as listening:
+    with listening_socket(family, options.host, options.port) as listening:
         import uvicorn  # noqa: PLC0415  (with the next, only for serve)
 
         import handler  # noqa: PLC0415

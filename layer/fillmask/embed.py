@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fillmask.engine import Engine, Query
-from fillmask.errors import InvalidRequest
+from fillmask.errors import InvalidRequest, counted
 from fillmask.text import TextCodec
 from fillmask.windows import chunks
 
@@ -54,7 +54,7 @@ class Embedder:
         errors = [{"field": field, "reason": "has no character the model can see"}
                   for field, own in zip(fields, windows, strict=True) if not own]
         if errors:
-            raise InvalidRequest(f"{len(errors)} text(s) have nothing to embed.", errors=errors)
+            raise InvalidRequest(f"There is nothing to embed in {counted(len(errors), 'text')}.", errors=errors)
         queries = [query for own in windows for query in own]
         owners = [index for index, own in enumerate(windows) for _ in own]
         sums: list[Any] = [0.0] * len(texts)

@@ -16,6 +16,11 @@ from collections.abc import Mapping
 from typing import Any
 
 
+def counted(number: int, noun: str) -> str:
+    """A number with its noun: "1 text", "3 texts"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 class FillMaskError(Exception):
     """An error with a stable `code`, a sentence for people, and `extra` members for programs."""
 

@@ -16,13 +16,13 @@ this delivery and not of the answer. Nothing of a message but its id gets into t
 """
 
 import logging
-from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, Protocol
 
 from fillmask import limits
 from fillmask.errors import FillMaskError, InvalidJson, InvalidRequest
 from fillmask.problem import problem
-from fillmask.queue_results import BATCH_ENTRIES, Result, ResultQueue, encode
+from fillmask.queue_results import BATCH_ENTRIES, Result, encode
 from fillmask.validate import loads
 
 DEFAULT_OPERATION: Final = "fill-mask"
@@ -34,6 +34,13 @@ OPERATION_CHARACTERS: Final = 64
 Answer = Callable[[str, object], dict[str, Any]]
 
 logger = logging.getLogger("fillmask")
+
+
+class Results(Protocol):
+    """Where answers to messages go: the result queue, or a stand-in on a developer's machine."""
+
+    def send(self, results: Sequence[Result]) -> set[str]:
+        """Return the message ids whose results were not accepted."""
 
 
 class UnreportableError(Exception):
@@ -52,7 +59,7 @@ class QueueAdapter:
     """Answers SQS events by a function (operation, request) -> result that raises FillMaskError."""
 
     def __init__(
-        self, answer: Answer, results: ResultQueue | None = None, reserve_ms: int = RESERVE_MS
+        self, answer: Answer, results: Results | None = None, reserve_ms: int = RESERVE_MS
     ) -> None:
         self._answer = answer
         self._results = results
@@ -98,7 +105,7 @@ class QueueAdapter:
 class _Batch:
     """One event on its way: what is reported, which groups are stopped, which results wait."""
 
-    def __init__(self, outcome: Callable[[Message], str | None], results: ResultQueue | None) -> None:
+    def __init__(self, outcome: Callable[[Message], str | None], results: Results | None) -> None:
         self.reported: dict[str, bool] = {}
         self._outcome = outcome
         self._results = results

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from fillmask import limits
-from fillmask.errors import InvalidJson, InvalidRequest
+from fillmask.errors import InvalidJson, InvalidRequest, counted
 from fillmask.schema import Schema
 
 MAX_DIGITS: Final = 19  # of a 64-bit id; a longer integer is over every bound here, and slow to convert
@@ -46,7 +46,7 @@ def validate(value: object, schema: Schema) -> dict[str, Any]:
     texts over its limit."""
     errors = [{"field": field, "reason": reason} for field, reason in _errors(value, schema, "")]
     if errors:
-        raise InvalidRequest(f"The request has {len(errors)} error(s); the first: "
+        raise InvalidRequest(f"The request has {counted(len(errors), 'error')}; the first: "
                              f"{errors[0]['field'] or 'the body'} {errors[0]['reason']}.", errors=errors)
     assert isinstance(value, dict)  # noqa: S101  (every request schema is an object's)
     defaults = {name: row["default"] for name, row in schema["properties"].items() if "default" in row}
@@ -85,7 +85,7 @@ def _properties(value: Any, schema: Schema, field: str) -> Iterator[tuple[str, s
         if name in value:
             yield from _errors(value[name], row, f"{field}{name}")
     if not schema.get("additionalProperties", True) and (unknown := len(value.keys() - known.keys())):
-        yield field.rstrip("."), f"has {unknown} unknown field(s); known are {', '.join(known)}"
+        yield field.rstrip("."), f"has {counted(unknown, 'unknown field')}; known are {', '.join(known)}"
 
 
 def _one_of(value: Any, schema: Schema, field: str) -> Iterator[tuple[str, str]]:
@@ -96,7 +96,7 @@ def _one_of(value: Any, schema: Schema, field: str) -> Iterator[tuple[str, str]]
 
 def _items(value: Any, schema: Schema, field: str) -> Iterator[tuple[str, str]]:
     if len(value) < schema.get("minItems", 0):
-        yield field, f"must have at least {schema['minItems']} item(s)"
+        yield field, f"must have at least {counted(schema['minItems'], 'item')}"
     if "x-limit" in schema:
         limits.check(schema["x-limit"], len(value), f"items of {field}")
     if len(value) > schema.get("maxItems", len(value)):
