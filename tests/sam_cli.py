@@ -16,13 +16,13 @@ VENV: Final = ROOT / ".build" / "sam-venv"
 
 
 def install() -> Path:
-    """The `sam` command in the pinned version, installed when it is not there yet."""
+    """The Python that has the pinned CLI as its module `samcli`, installed when it is not there yet."""
     version = REQUIREMENTS.read_text("utf-8").strip().removeprefix("aws-sam-cli==")
     if not list(VENV.glob(f"lib/python*/site-packages/aws_sam_cli-{version}.dist-info/RECORD")):
         subprocess.run([sys.executable, "-m", "venv", str(VENV)], check=True)
         pip = [str(VENV / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check", "-qq"]
         subprocess.run([*pip, "-r", str(REQUIREMENTS)], check=True)
-    return VENV / "bin" / "sam"
+    return VENV / "bin" / "python"
 
 
 def validate(template: Path, home: Path) -> subprocess.CompletedProcess[str]:
@@ -33,5 +33,5 @@ def validate(template: Path, home: Path) -> subprocess.CompletedProcess[str]:
         "AWS_DEFAULT_REGION": "eu-central-1",
         "SAM_CLI_TELEMETRY": "0",
     }
-    command = [str(install()), "validate", "--lint", "--template", str(template)]
+    command = [str(install()), "-m", "samcli", "validate", "--lint", "--template", str(template)]
     return subprocess.run(command, env=environment, cwd=home, capture_output=True, text=True, check=False)
