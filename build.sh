@@ -163,12 +163,12 @@ task_serve() {
 
 task_model() {
   builder
-  $VENV/bin/python -m builder.build "$@"
+  $VENV/bin/python -m builder.model.build "$@"
 }
 
 task_layer() {
   builder
-  $VENV/bin/python -m builder.layers "$@"
+  $VENV/bin/python -m builder.layers.assemble "$@"
 }
 
 # What the tests and the benchmark use of Debian, as far as it is missing.

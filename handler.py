@@ -11,18 +11,18 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # no thread pool for a
 
 from typing import Any
 
-from fillmask.load import Loader
 from fillmask.settings import Settings
+from fillmask.start import Loader
 
 SETTINGS = Settings.from_env(os.environ)
 SERVICE = Loader(SETTINGS)  # the session is built on a thread while the imports below go on
 
-from fillmask import direct_api  # noqa: E402
+from fillmask import direct as direct_api  # noqa: E402
 from fillmask.errors import UnknownEvent  # noqa: E402
-from fillmask.http_events import HttpEvents  # noqa: E402
-from fillmask.http_events import kind as http_kind  # noqa: E402
-from fillmask.queue_api import QueueAdapter, is_queue_event  # noqa: E402
-from fillmask.queue_results import ResultQueue  # noqa: E402
+from fillmask.http.gateways import HttpEvents  # noqa: E402
+from fillmask.http.gateways import kind as http_kind  # noqa: E402
+from fillmask.queue.messages import QueueAdapter, is_queue_event  # noqa: E402
+from fillmask.queue.results import ResultQueue  # noqa: E402
 
 SERVICE.finish()
 HTTP = HttpEvents(SERVICE, SETTINGS)
@@ -33,6 +33,7 @@ QUEUE = QueueAdapter(
 
 if SETTINGS.time_is_free:
     from fillmask.ready import make_ready
+
     make_ready(SERVICE, HTTP, SETTINGS)
 
 
@@ -47,4 +48,5 @@ def handler(event: Any, context: Any) -> Any:
     if direct_api.is_direct(event):
         return direct_api.answer(SERVICE, event)
     raise UnknownEvent(
-        'Expected an API Gateway, Function URL or ALB request, an SQS batch, {"text": "..."}, or {"warmup": true}.')
+        'Expected an API Gateway, Function URL or ALB request, an SQS batch, {"text": "..."}, or {"warmup": true}.'
+    )

@@ -1,23 +1,26 @@
 """Fixtures every test module may use."""
 
 import os
-from pathlib import Path
 
 import pytest
 
-os.environ["FILLMASK_MODEL_DIR"] = "layer/model"  # before handler.py, the reader of the environment, is imported
+from support.paths import MODEL, ROOT
 
-from dynamodb_local import dynamodb_local
-from fillmask import cache_table, manifest
-from fillmask.cache import MemoryCache
-from fillmask.onnx_engine import OnnxEngine
-from fillmask.service import Service
-from fillmask.text import TextCodec
-from sqs_local import sqs_local
+os.chdir(ROOT)
+os.environ["FILLMASK_MODEL_DIR"] = str(
+    MODEL
+)  # before handler.py, the reader of the environment, is imported
+
+from fillmask.cache import table as cache_table
+from fillmask.cache.memory import MemoryCache
+from fillmask.model import manifest
+from fillmask.model.onnx_engine import OnnxEngine
+from fillmask.model.text import TextCodec
+from fillmask.operations.service import Service
+from support.dynamodb_local import dynamodb_local
+from support.sqs_local import sqs_local
 
 __all__ = ["dynamodb_local", "sqs_local"]
-
-MODEL = Path("layer/model")
 
 
 @pytest.fixture(scope="session")

@@ -19,8 +19,8 @@ from typing import Any
 
 from fillmask.errors import FillMaskError, InvalidJson
 from fillmask.problem import problem
-from fillmask.queue_api import QueueAdapter, UnreportableError, is_queue_event
-from fillmask.queue_results import Result
+from fillmask.queue.messages import QueueAdapter, UnreportableError, is_queue_event
+from fillmask.queue.results import Result
 
 BAR = 30  # characters of a full bar
 SEPARATORS = re.compile(r"[\s,，、/|]+")  # of targets, as on the page
@@ -30,7 +30,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Command line; 0, or 1 after one sentence on standard error (with --json: the problem on standard output)."""
     options = _options(arguments)
     if not os.environ.get("FILLMASK_MODEL_DIR"):
-        from builder.layers import default_model  # noqa: PLC0415  (only where nothing is chosen)
+        from builder.layers.assemble import default_model  # noqa: PLC0415  (only where nothing is chosen)
+
         os.environ["FILLMASK_MODEL_DIR"] = str(default_model())
     try:
         return int(options.task(options))
@@ -49,17 +50,32 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     tasks = parser.add_subparsers(required=True)
     run = tasks.add_parser("run", help="answer one text or event")
     run.add_argument("text", nargs="?", help="a text with at least one [MASK]")
-    run.add_argument("--top-k", type=int, default=5, help="candidates a mask (default: %(default)s)")
-    run.add_argument("--targets", help="score just these words, separated by commas (, or ，) or blanks")
+    run.add_argument(
+        "--top-k", type=int, default=5, help="candidates a mask (default: %(default)s)"
+    )
+    run.add_argument(
+        "--targets", help="score just these words, separated by commas (, or ，) or blanks"
+    )
     run.add_argument("--joint", action="store_true", help="rank whole fillings of several masks")
-    run.add_argument("--json", action="store_true", help="print the result object, or the problem object")
-    run.add_argument("--event", type=Path, metavar="FILE",
-                     help="send a whole event from a JSON file through the handler")
+    run.add_argument(
+        "--json", action="store_true", help="print the result object, or the problem object"
+    )
+    run.add_argument(
+        "--event",
+        type=Path,
+        metavar="FILE",
+        help="send a whole event from a JSON file through the handler",
+    )
     run.set_defaults(task=_run, parser=run)
     serve = tasks.add_parser("serve", help="serve the HTTP API")
-    serve.add_argument("--host", default="127.0.0.1",
-                       help="address to listen on; 0.0.0.0 is every one of this machine (default: %(default)s)")
-    serve.add_argument("--port", type=_port, default=8000, help="port; 0 is any free one (default: %(default)s)")
+    serve.add_argument(
+        "--host",
+        default="127.0.0.1",
+        help="address to listen on; 0.0.0.0 is every one of this machine (default: %(default)s)",
+    )
+    serve.add_argument(
+        "--port", type=_port, default=8000, help="port; 0 is any free one (default: %(default)s)"
+    )
     serve.set_defaults(task=_serve, parser=serve)
     options, unknown = parser.parse_known_args(arguments)
     if unknown:  # said by the task's own parser, whose usage line names the task's options
@@ -88,8 +104,11 @@ class Context:
 def _run(options: argparse.Namespace) -> int:
     event = _event(options.event) if options.event else None
     import handler  # noqa: PLC0415  (loads the model)
+
     if options.event:
-        _print_json(_answer_queue(event) if is_queue_event(event) else handler.handler(event, Context()))
+        _print_json(
+            _answer_queue(event) if is_queue_event(event) else handler.handler(event, Context())
+        )
         return 0
     request: dict[str, Any] = {"text": options.text, "top_k": options.top_k}
     if options.targets is not None:
@@ -121,8 +140,11 @@ class Kept:
 def _answer_queue(event: Any) -> dict[str, Any]:
     """The messages that the result queue would get, and what Lambda would be told."""
     import handler  # noqa: PLC0415  (loads the model)
+
     kept = Kept()
-    adapter = QueueAdapter(lambda operation, request: handler.SERVICE().answer(operation, request), kept)
+    adapter = QueueAdapter(
+        lambda operation, request: handler.SERVICE().answer(operation, request), kept
+    )
     told = adapter.handle(event, Context().get_remaining_time_in_millis)
     return {"results": kept.bodies, **told}
 
@@ -159,7 +181,9 @@ def _print_ranking(answer: dict[str, Any]) -> None:
     for row in result["fillings"] or ():
         print(_line(" ".join(row["tokens"]), row["score"], row["sequence"], None))
     for stretch in result["unknown"]:
-        print(f"\nnot seen by the model ({stretch['reason']}): characters {stretch['start']} to {stretch['end']}")
+        print(
+            f"\nnot seen by the model ({stretch['reason']}): characters {stretch['start']} to {stretch['end']}"
+        )
 
 
 def _line(token: str, score: float | None, sequence: str, reason: str | None) -> str:
@@ -190,11 +214,19 @@ def _serve(options: argparse.Namespace) -> int:
         import uvicorn  # noqa: PLC0415  (with the next, only for serve)
 
         import handler  # noqa: PLC0415
-        from fillmask.http_api import create_app  # noqa: PLC0415
-        server = uvicorn.Server(uvicorn.Config(
-            create_app(handler.SERVICE, handler.SETTINGS), log_level="warning", timeout_graceful_shutdown=2))
+        from fillmask.http.app import create_app  # noqa: PLC0415
+
+        server = uvicorn.Server(
+            uvicorn.Config(
+                create_app(handler.SERVICE, handler.SETTINGS),
+                log_level="warning",
+                timeout_graceful_shutdown=2,
+            )
+        )
         host = f"[{options.host}]" if family == socket.AF_INET6 else options.host
-        print(f"serving http://{host}:{listening.getsockname()[1]}/ (documents at /docs)", flush=True)
+        print(
+            f"serving http://{host}:{listening.getsockname()[1]}/ (documents at /docs)", flush=True
+        )
         try:
             server.run([listening])
         except KeyboardInterrupt:  # uvicorn raises it again once it has shut down

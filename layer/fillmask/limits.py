@@ -18,10 +18,16 @@ MAX_MASKS: Final = 64  # of one text
 MAX_TOTAL_MASKS: Final = 512  # of one request
 MAX_JOINT_MASKS: Final = 12  # of one text in joint mode: each mask is one more pass of the model
 MAX_PIECES: Final = 12  # of one target: each piece is one more pass of the model
-MAX_PASSES: Final = 2_000  # windows a request may run beyond the first answer: masks x pieces, masks x beam
+MAX_PASSES: Final = (
+    2_000  # windows a request may run beyond the first answer: masks x pieces, masks x beam
+)
 MAX_BODY_BYTES: Final = 2 * 1024 * 1024
-MAX_RESULT_BYTES: Final = 1023 * 1024  # of one message of the result queue; SQS ends at 1 MiB with attributes
-MAX_ANSWER_CHARACTERS: Final = 1_000_000  # an answer repeats the text once a candidate; Lambda ends at 6 MB
+MAX_RESULT_BYTES: Final = (
+    1023 * 1024
+)  # of one message of the result queue; SQS ends at 1 MiB with attributes
+MAX_ANSWER_CHARACTERS: Final = (
+    1_000_000  # an answer repeats the text once a candidate; Lambda ends at 6 MB
+)
 
 TABLE: Final[dict[str, int]] = {
     name.removeprefix("MAX_").lower(): value
@@ -36,5 +42,8 @@ def check(limit: str, size: int, what: str, **extra: Any) -> None:
     if size > maximum:
         raise TooLarge(
             f"{what}: {size} is over the limit {limit} = {maximum}.",
-            limit=limit, maximum=maximum, size=size, **extra,
+            limit=limit,
+            maximum=maximum,
+            size=size,
+            **extra,
         )

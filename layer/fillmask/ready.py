@@ -8,12 +8,14 @@ import random
 from typing import Final
 
 from fillmask.errors import EngineUnavailable
-from fillmask.http_events import HttpEvents
-from fillmask.load import Loader
+from fillmask.http.gateways import HttpEvents
 from fillmask.settings import Settings
+from fillmask.start import Loader
 
 HEALTH: Final = {
-    "version": "2.0", "rawPath": "/health", "headers": {},
+    "version": "2.0",
+    "rawPath": "/health",
+    "headers": {},
     "requestContext": {"stage": "$default", "http": {"method": "GET", "path": "/health"}},
 }
 
@@ -38,6 +40,7 @@ def _register(service: Loader) -> None:
         register_after_restore,
         register_before_snapshot,
     )
+
     if service.table:
         service.table.connect_now()  # loads the SDK; the connection itself is given up again below
         register_before_snapshot(service.table.disconnect)

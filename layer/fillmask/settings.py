@@ -13,13 +13,21 @@ class Row(NamedTuple):
 
 
 ROWS: Final = (
-    Row("FILLMASK_MODEL_DIR", "/opt/model", "folder of the model: model.json and the files it names"),
-    Row("FILLMASK_TABLE", "", "DynamoDB table of the shared result cache; empty: memory cache only"),
+    Row(
+        "FILLMASK_MODEL_DIR", "/opt/model", "folder of the model: model.json and the files it names"
+    ),
+    Row(
+        "FILLMASK_TABLE", "", "DynamoDB table of the shared result cache; empty: memory cache only"
+    ),
     Row("FILLMASK_CACHE_TTL_SECONDS", "2592000", "how long a cached answer lives, in seconds"),
     Row("FILLMASK_MEMORY_CACHE_BYTES", "33554432", "size of the memory cache; 0 switches it off"),
     Row("FILLMASK_RESULT_QUEUE_URL", "", "SQS queue that receives the answers to queue messages"),
     Row("FILLMASK_BASE_PATH", "", "base path of a custom domain mapping, for example /nlp"),
-    Row("FILLMASK_CORS_ORIGINS", "", "origins allowed to call from a browser, separated by commas, or *"),
+    Row(
+        "FILLMASK_CORS_ORIGINS",
+        "",
+        "origins allowed to call from a browser, separated by commas, or *",
+    ),
     Row("FILLMASK_THREADS", "0", "threads of the engine; 0: as many as the CPUs granted"),
 )
 
@@ -55,7 +63,9 @@ class Settings(NamedTuple):
             memory_cache_bytes=_whole(raw, "FILLMASK_MEMORY_CACHE_BYTES", 0),
             result_queue_url=raw["FILLMASK_RESULT_QUEUE_URL"],
             base_path="" if base_path == "/" else base_path,
-            cors_origins=tuple(part.strip() for part in raw["FILLMASK_CORS_ORIGINS"].split(",") if part.strip()),
+            cors_origins=tuple(
+                part.strip() for part in raw["FILLMASK_CORS_ORIGINS"].split(",") if part.strip()
+            ),
             threads=_whole(raw, "FILLMASK_THREADS", 0),
             memory_mb=int(environment.get("AWS_LAMBDA_FUNCTION_MEMORY_SIZE") or 0),
             initialization=environment.get("AWS_LAMBDA_INITIALIZATION_TYPE") or "on-demand",

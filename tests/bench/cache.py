@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Mapping
 from typing import Any
 
-from dynamodb_local import ENVIRONMENT, DynamoDBLocal
+from support.dynamodb_local import ENVIRONMENT, DynamoDBLocal
 
 from . import events
 from .contestants import OURS, Contestant
@@ -30,8 +30,12 @@ def measure(field: Mapping[str, Contestant], plan: Plan) -> list[dict[str, Any]]
     server = DynamoDBLocal()
     try:
         server.create_table(TABLE)
-        reach = {**ENVIRONMENT, "AWS_ENDPOINT_URL_DYNAMODB": server.endpoint, "FILLMASK_TABLE": TABLE,
-                 "FILLMASK_MEMORY_CACHE_BYTES": "0"}
+        reach = {
+            **ENVIRONMENT,
+            "AWS_ENDPOINT_URL_DYNAMODB": server.endpoint,
+            "FILLMASK_TABLE": TABLE,
+            "FILLMASK_MEMORY_CACHE_BYTES": "0",
+        }
         with running(field, [OURS], 0, warm_up, **reach) as workers:
             workers[OURS].ask(wanted[:10])  # a young Java is slow
             rows += _twice(workers[OURS], wanted[10:], "table")
@@ -45,5 +49,10 @@ def _twice(worker: Worker, wanted: list[Any], source: str) -> list[dict[str, Any
     second = worker.ask(wanted)
     if not second.answer["results"][0]["cached"]:
         raise RuntimeError(f"the answer did not come from the {source}")
-    return [row(first.seconds, source="computed" if source == "memory" else "computed and written to the table"),
-            row(second.seconds, source=source)]
+    return [
+        row(
+            first.seconds,
+            source="computed" if source == "memory" else "computed and written to the table",
+        ),
+        row(second.seconds, source=source),
+    ]

@@ -40,11 +40,20 @@ class Panel(NamedTuple):
 
 def panels(results: Results) -> list[Panel]:
     """What the chart shows of the results; a panel without figures is left out."""
-    found = [Panel(f"Cold start to first answer, {label}, 2 CPUs (seconds)", _bars(
-        results["cold"], 1, "{:.2f} s", event=event, cpus=2, cache="warm"))
-        for event, label in (("direct", "direct event"), ("http", "HTTP event"))]
-    found += [Panel(f"One text of {tokens} tokens, warm, 1 thread (milliseconds)", _bars(
-        results["warm"], 1000, "{:.1f} ms", tokens=tokens, threads=1, part="answer")) for tokens in (16, 128)]
+    found = [
+        Panel(
+            f"Cold start to first answer, {label}, 2 CPUs (seconds)",
+            _bars(results["cold"], 1, "{:.2f} s", event=event, cpus=2, cache="warm"),
+        )
+        for event, label in (("direct", "direct event"), ("http", "HTTP event"))
+    ]
+    found += [
+        Panel(
+            f"One text of {tokens} tokens, warm, 1 thread (milliseconds)",
+            _bars(results["warm"], 1000, "{:.1f} ms", tokens=tokens, threads=1, part="answer"),
+        )
+        for tokens in (16, 128)
+    ]
     return [panel for panel in found if panel.bars]
 
 
@@ -59,14 +68,18 @@ def svg(panels: Sequence[Panel]) -> str:
             length = max(1.0, bar.value / most * (WIDTH - LABEL - 80))
             kind = "bar ours" if bar.name == OURS else "bar"
             parts.append(_text(LABEL - 8, top + 15, bar.name, "", ' text-anchor="end"'))
-            parts.append(f'<rect class="{kind}" x="{LABEL}" y="{top + 2}" width="{length:.1f}" height="{ROW - 5}"/>')
+            parts.append(
+                f'<rect class="{kind}" x="{LABEL}" y="{top + 2}" width="{length:.1f}" height="{ROW - 5}"/>'
+            )
             parts.append(_text(LABEL + length + 6, top + 15, bar.text, "number"))
             top += ROW
         top += GAP - ROW + 8
     body = "\n".join(parts)
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{top}" viewBox="0 0 {WIDTH} {top}" '
-            f'role="img" aria-label="Cold start and latency, ours and the alternatives">\n<style>{STYLE}</style>\n'
-            f"{body}\n</svg>\n")
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{top}" viewBox="0 0 {WIDTH} {top}" '
+        f'role="img" aria-label="Cold start and latency, ours and the alternatives">\n<style>{STYLE}</style>\n'
+        f"{body}\n</svg>\n"
+    )
 
 
 def _bars(rows: Sequence[dict[str, Any]], scale: float, form: str, **keys: Any) -> list[Bar]:

@@ -28,25 +28,43 @@ def measure(field: Mapping[str, Contestant], plan: Plan) -> list[dict[str, Any]]
     return rows
 
 
-def _series(field: Mapping[str, Contestant], names: list[str], rounds: int, kind: str, cpus: int, cache: str,
-            ) -> list[dict[str, Any]]:
+def _series(
+    field: Mapping[str, Contestant],
+    names: list[str],
+    rounds: int,
+    kind: str,
+    cpus: int,
+    cache: str,
+) -> list[dict[str, Any]]:
     starts: dict[str, list[Start]] = {name: [] for name in names}
     event = events.KINDS[kind]([TEXT])
     for _ in range(rounds):
         for name in names:
             if cache == "cold":
                 forget(field[name].where)
-            one = start(field[name], event, wrapper=PIN.get(cpus, ()),
-                        environment={"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": MEMORY[cpus]})
+            one = start(
+                field[name],
+                event,
+                wrapper=PIN.get(cpus, ()),
+                environment={"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": MEMORY[cpus]},
+            )
             say(f"cold start, {kind}, {cpus} CPU, page cache {cache}: {name} {one.seconds:.3f} s")
             starts[name].append(one)
-    return [row([one.seconds for one in found], who=name, event=kind, cpus=cpus, cache=cache,
-                cpu=_middle(found, "cpu"), peak=_middle(found, "peak"), read=_middle(found, "read"))
-            for name, found in starts.items()]
+    return [
+        row(
+            [one.seconds for one in found],
+            who=name,
+            event=kind,
+            cpus=cpus,
+            cache=cache,
+            cpu=_middle(found, "cpu"),
+            peak=_middle(found, "peak"),
+            read=_middle(found, "read"),
+        )
+        for name, found in starts.items()
+    ]
 
 
 def _middle(found: list[Start], field: str) -> float:
     values = sorted(float(getattr(one, field)) for one in found)
     return values[len(values) // 2]
-
-

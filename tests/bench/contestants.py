@@ -13,10 +13,11 @@ from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
-import checkpoints
-from builder import bytecode, layers, wheels
-from builder.parts import Part, bring_up_to_date, digest
-from lambda_opt import ARCH, LOCAL, Layout, layout, merge
+from builder.layers import assemble as layers
+from builder.layers import bytecode, wheels
+from builder.layers.parts import Part, bring_up_to_date, digest
+from support import checkpoints
+from support.lambda_opt import ARCH, LOCAL, Layout, layout, merge
 
 HERE: Final = Path(__file__).parent
 OUT: Final = layers.ROOT / ".build" / "bench"
@@ -31,10 +32,24 @@ PACKAGES: Final = {  # of each alternative: what it installs, and the model it r
     "pipeline": (("transformers", "torch"), "checkpoint-copy"),
     "openvino": (("openvino", "tokenizers", "numpy"), "int8"),
 }
-CODE: Final = {"openvino": "openvino_latency", WITH_TORCH: "article"}  # modules that are called otherwise
+CODE: Final = {
+    "openvino": "openvino_latency",
+    WITH_TORCH: "article",
+}  # modules that are called otherwise
 OURS: Final = "ours"
-MAKES_MODEL: Final = ("architecture.py", "build.py", "calibrate.py", "checkpoint.py", "graph.py", "nodes.py",
-                      "products.py", "tensors.py", "tokenizer.py", "weights.py", "data/calibration.txt")
+MAKES_MODEL: Final = (
+    "architecture.py",
+    "build.py",
+    "calibrate.py",
+    "checkpoint.py",
+    "graph.py",
+    "nodes.py",
+    "products.py",
+    "tensors.py",
+    "tokenizer.py",
+    "weights.py",
+    "data/calibration.txt",
+)
 COLD: Final = (OURS, "careful", "article", BARE, WITH_TORCH, "pipeline")
 
 
@@ -52,7 +67,11 @@ class Contestant(NamedTuple):
     def sizes(self) -> dict[str, int]:
         """Bytes of the model's files and of everything beside them, unzipped."""
         model = sum(layers.sizes(self.where.opt / "model").values())
-        rest = sum(layers.sizes(self.where.opt).values()) - model + sum(layers.sizes(self.where.task).values())
+        rest = (
+            sum(layers.sizes(self.where.opt).values())
+            - model
+            + sum(layers.sizes(self.where.task).values())
+        )
         return {"model": model, "packages": rest}
 
 
@@ -65,18 +84,25 @@ def prepare(source: Path | None) -> dict[str, Contestant]:
     found = {OURS: ours}
     for name, (packages, model) in PACKAGES.items():
         where = _layout(name, packages, models[model], ours.where)
-        found[name] = Contestant(name, where, {"MODEL_DIR": str(where.opt / "model"), "HF_HUB_OFFLINE": "1"})
+        found[name] = Contestant(
+            name, where, {"MODEL_DIR": str(where.opt / "model"), "HF_HUB_OFFLINE": "1"}
+        )
     openvino = found.pop("openvino")
     found["openvino int8"] = openvino._replace(name="openvino int8")
     found["openvino float32"] = Contestant(
-        "openvino float32", openvino.where, {**openvino.environment, "MODEL_DIR": str(models["float32"] / "model")})
+        "openvino float32",
+        openvino.where,
+        {**openvino.environment, "MODEL_DIR": str(models["float32"] / "model")},
+    )
     found[BARE] = _bare(found["article"])
     return found
 
 
 def _random_checkpoint() -> Path:
     inputs = digest(Path(checkpoints.__file__))
-    part = Part("checkpoint", "checkpoint", inputs, lambda folder: _nothing(checkpoints.write(folder)))
+    part = Part(
+        "checkpoint", "checkpoint", inputs, lambda folder: _nothing(checkpoints.write(folder))
+    )
     return bring_up_to_date([part], OUT, _nothing)["checkpoint"]
 
 
@@ -84,9 +110,21 @@ def _build(key: str, checkpoint: Path) -> Path:
     """Our INT8 model; --force because the answers of random weights are near ties."""
     rules = digest(*((layers.ROOT / "layer" / "builder" / name) for name in MAKES_MODEL))
     out = OUT / "models" / key
-    command = [sys.executable, "-m", "builder.build", str(checkpoint), "--out", str(out), "--force"]
+    command = [
+        sys.executable,
+        "-m",
+        "builder.model.build",
+        str(checkpoint),
+        "--out",
+        str(out),
+        "--force",
+    ]
     stamp = OUT / "stamps" / f"built-{key}"
-    if not (out / "model.json").is_file() or not stamp.is_file() or stamp.read_text("utf-8") != rules:
+    if (
+        not (out / "model.json").is_file()
+        or not stamp.is_file()
+        or stamp.read_text("utf-8") != rules
+    ):
         subprocess.run(command, check=True, cwd=layers.ROOT)
         stamp.write_text(rules, "utf-8")
     return out
@@ -98,17 +136,26 @@ def _exported(key: str, checkpoint: Path) -> dict[str, Path]:
 
     def export(way: str, source: Path, folder: Path) -> None:
         (folder / "model").mkdir()
-        subprocess.run([sys.executable, str(script), way, str(source), str(folder / "model")], check=True)
+        subprocess.run(
+            [sys.executable, str(script), way, str(source), str(folder / "model")], check=True
+        )
 
     def copy(folder: Path) -> None:
         shutil.copytree(checkpoint, folder / "model")
 
     inputs = digest(key, script, PINS[0])
-    return bring_up_to_date([
-        Part("float32", "float32", inputs, partial(export, "float32", checkpoint)),
-        Part("checkpoint-copy", "checkpoint-copy", key, copy),
-    ], OUT, _nothing) | bring_up_to_date([
-        Part("int8", "int8", inputs, partial(export, "int8", OUT / "float32" / "model"))], OUT, _nothing)
+    return bring_up_to_date(
+        [
+            Part("float32", "float32", inputs, partial(export, "float32", checkpoint)),
+            Part("checkpoint-copy", "checkpoint-copy", key, copy),
+        ],
+        OUT,
+        _nothing,
+    ) | bring_up_to_date(
+        [Part("int8", "int8", inputs, partial(export, "int8", OUT / "float32" / "model"))],
+        OUT,
+        _nothing,
+    )
 
 
 def _layout(name: str, packages: Sequence[str], model: Path, ours: Layout) -> Layout:
@@ -116,12 +163,18 @@ def _layout(name: str, packages: Sequence[str], model: Path, ours: Layout) -> La
     code = HERE / "alternatives" / f"{CODE.get(name, name)}.py"
     name = name.replace(" ", "-")
     pins = digest(*PINS, *packages, LOCAL, ARCH)
-    package = Part(f"{name}-packages", f"{name}/packages", pins, partial(_install, packages, ours.interpreter))
-    task = Part(f"{name}-task", f"{name}/task", digest(code), partial(_copy_code, code, ours.interpreter))
+    package = Part(
+        f"{name}-packages", f"{name}/packages", pins, partial(_install, packages, ours.interpreter)
+    )
+    task = Part(
+        f"{name}-task", f"{name}/task", digest(code), partial(_copy_code, code, ours.interpreter)
+    )
     places = bring_up_to_date([package, task], OUT, _nothing)
     inputs = digest(pins, _inputs(model.name))
     lying = [places[package.name], model]
-    opt = bring_up_to_date([Part(f"{name}-opt", f"{name}/opt", inputs, partial(merge, lying))], OUT, _nothing)
+    opt = bring_up_to_date(
+        [Part(f"{name}-opt", f"{name}/opt", inputs, partial(merge, lying))], OUT, _nothing
+    )
     return Layout(places[task.name], opt[f"{name}-opt"], ours.runtime, ours.interpreter)
 
 
@@ -139,28 +192,68 @@ def _bare(whole: Contestant) -> Contestant:
     name = BARE.replace(" ", "-")
 
     def fill(source: Path, folder: Path) -> None:
-        shutil.copytree(source, folder, copy_function=os.link, ignore=shutil.ignore_patterns("__pycache__"),
-                        dirs_exist_ok=True)
+        shutil.copytree(
+            source,
+            folder,
+            copy_function=os.link,
+            ignore=shutil.ignore_patterns("__pycache__"),
+            dirs_exist_ok=True,
+        )
 
-    parts = [Part(f"{name}-{part}", f"{name}/{part}", _inputs(f"{whole.name}-{part}"), partial(fill, folder))
-             for part, folder in (("task", where.task), ("opt", where.opt))]
+    parts = [
+        Part(
+            f"{name}-{part}",
+            f"{name}/{part}",
+            _inputs(f"{whole.name}-{part}"),
+            partial(fill, folder),
+        )
+        for part, folder in (("task", where.task), ("opt", where.opt))
+    ]
     places = bring_up_to_date(parts, OUT, _nothing)
-    bare = where._replace(task=places[f"{name}-task"], opt=places[f"{name}-opt"],
-                          interpreter=where.interpreter._replace(path=str(python)))
+    bare = where._replace(
+        task=places[f"{name}-task"],
+        opt=places[f"{name}-opt"],
+        interpreter=where.interpreter._replace(path=str(python)),
+    )
     return Contestant(BARE, bare, {**whole.environment, "MODEL_DIR": str(bare.opt / "model")})
 
 
 def _install(packages: Sequence[str], interpreter: bytecode.Interpreter, folder: Path) -> None:
     """Packages and all they ask for, as pip installs them, at the versions of the requirements files."""
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile",
-               "--root-user-action=ignore", f"--target={folder / 'python'}"]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-compile",
+        "--root-user-action=ignore",
+        f"--target={folder / 'python'}",
+    ]
     for file in PINS:
         command += ["--constraint", str(file)]
     subprocess.run([*command, *packages], check=True, env={**os.environ, "PIP_USER": "0"})
     wheels.remove(folder / "python" / "bin")
     # Not bytecode.compile_tree: torch carries a module in the syntax of a later Python, which cannot be compiled.
-    subprocess.run([interpreter.path, "-I", "-S", "-m", "compileall", "-qq", "-f", "-j", "0",
-                    "--invalidation-mode", "unchecked-hash", str(folder)], check=False, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [
+            interpreter.path,
+            "-I",
+            "-S",
+            "-m",
+            "compileall",
+            "-qq",
+            "-f",
+            "-j",
+            "0",
+            "--invalidation-mode",
+            "unchecked-hash",
+            str(folder),
+        ],
+        check=False,
+        stdout=subprocess.DEVNULL,
+    )
 
 
 def _copy_code(code: Path, interpreter: bytecode.Interpreter, folder: Path) -> None:

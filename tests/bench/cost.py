@@ -1,7 +1,7 @@
 """Dollars per million answers: Lambda's prices times the measured seconds.
 
-    dollars = 1e6 x (megabytes / 1024 x seconds x GB_SECOND + REQUEST + GATEWAY)
-    seconds = (1 - cold share) x warm + cold share x cold     (Lambda bills initialisation too)
+dollars = 1e6 x (megabytes / 1024 x seconds x GB_SECOND + REQUEST + GATEWAY)
+seconds = (1 - cold share) x warm + cold share x cold     (Lambda bills initialisation too)
 """
 
 from collections.abc import Sequence
@@ -32,6 +32,16 @@ def table(sizing: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         keys = {name: cold[name] for name in ("who", "event", "megabytes")}
         warm = find(sizing, **keys, phase="warm")
         if warm:
-            rows.append({**keys, "fits": cold["peak"] < cold["megabytes"] * 2**20, "dollars": dollars_per_million(
-                cold["megabytes"], warm["median"], cold["median"], gateway=cold["event"] == "http")})
+            rows.append(
+                {
+                    **keys,
+                    "fits": cold["peak"] < cold["megabytes"] * 2**20,
+                    "dollars": dollars_per_million(
+                        cold["megabytes"],
+                        warm["median"],
+                        cold["median"],
+                        gateway=cold["event"] == "http",
+                    ),
+                }
+            )
     return rows

@@ -1,7 +1,7 @@
 """The ONNX files of the alternatives, by the articles' own steps: torch.onnx.export, then quantize_dynamic.
 
-    python tests/bench/export.py float32 CHECKPOINT OUT     OUT/model.onnx and the tokenizer's files
-    python tests/bench/export.py int8 FLOAT32 OUT           the same with weights of 8 bits
+python tests/bench/export.py float32 CHECKPOINT OUT     OUT/model.onnx and the tokenizer's files
+python tests/bench/export.py int8 FLOAT32 OUT           the same with weights of 8 bits
 """
 
 import shutil
@@ -24,9 +24,16 @@ def float32(checkpoint: Path, out: Path) -> None:
     shapes = {name: {0: "batch", 1: "length"} for name in [*INPUTS, "logits"]}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the exporter announces its successor on every call
-        torch.onnx.export(model, tuple(example[name] for name in INPUTS), str(out / "model.onnx"),
-                          input_names=INPUTS, output_names=["logits"], dynamic_axes=shapes, opset_version=17,
-                          dynamo=False)
+        torch.onnx.export(
+            model,
+            tuple(example[name] for name in INPUTS),
+            str(out / "model.onnx"),
+            input_names=INPUTS,
+            output_names=["logits"],
+            dynamic_axes=shapes,
+            opset_version=17,
+            dynamo=False,
+        )
     tokenizer.save_pretrained(str(out))
     shutil.copyfile(checkpoint / "config.json", out / "config.json")
 

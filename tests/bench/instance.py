@@ -7,13 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lambda_opt import LambdaProcess, Layout
+from support.lambda_opt import LambdaProcess, Layout
 
 from .contestants import Contestant
 from .events import check
 
 TIMEOUT = 300.0
-PIN = {1: ("taskset", "-c", "0")}  # command that keeps a process on so many CPUs; the bench itself is left free
+PIN = {
+    1: ("taskset", "-c", "0")
+}  # command that keeps a process on so many CPUs; the bench itself is left free
 
 
 class Start(NamedTuple):
@@ -27,14 +29,24 @@ class Start(NamedTuple):
     later: list[float]  # seconds of each event after the first
 
 
-def start(who: Contestant, event: Any, *, wrapper: Sequence[str] = (), environment: Mapping[str, str] | None = None,
-          then: Iterable[Any] = ()) -> Start:
+def start(
+    who: Contestant,
+    event: Any,
+    *,
+    wrapper: Sequence[str] = (),
+    environment: Mapping[str, str] | None = None,
+    then: Iterable[Any] = (),
+) -> Start:
     """Start a fresh process with `event` waiting for it, then send the events `then`, one after the other.
 
     As on Lambda the process is frozen between events: what it does in the background, it does during events."""
-    with LambdaProcess(who.where, {**who.environment, **(environment or {})}, wrapper=wrapper) as process:
+    with LambdaProcess(
+        who.where, {**who.environment, **(environment or {})}, wrapper=wrapper
+    ) as process:
         try:
-            check(process.api.invoke(event, TIMEOUT).payload)  # before it is ready: no polling in the time
+            check(
+                process.api.invoke(event, TIMEOUT).payload
+            )  # before it is ready: no polling in the time
             seconds = time.monotonic() - process.started
             figures = usage(process.process.pid)
             later = []
@@ -44,7 +56,9 @@ def start(who: Contestant, event: Any, *, wrapper: Sequence[str] = (), environme
                 check(answer.payload)
                 later.append(answer.seconds)
         except (TimeoutError, RuntimeError) as error:
-            raise RuntimeError(f"{who.name} gave no answer: {error} {process.log[-2000:]}") from error
+            raise RuntimeError(
+                f"{who.name} gave no answer: {error} {process.log[-2000:]}"
+            ) from error
         return Start(seconds, *figures, later)
 
 
@@ -64,7 +78,9 @@ def usage(pid: int) -> tuple[float, int, int, int]:
     except PermissionError:
         read = 0
     spent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    ticks = int(spent[11]) + int(spent[12])  # utime and stime: fields 14 and 15, counted from after the name
+    ticks = int(spent[11]) + int(
+        spent[12]
+    )  # utime and stime: fields 14 and 15, counted from after the name
     return ticks / os.sysconf("SC_CLK_TCK"), memory["VmHWM"] * 1024, memory["VmRSS"] * 1024, read
 
 

@@ -7,9 +7,29 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-FLAGS = ("avx2", "avx512f", "avx512_vnni", "avx_vnni", "avx512_bf16", "amx_int8", "asimddp", "i8mm", "sve")
-PACKAGES = ("onnxruntime", "numpy", "tokenizers", "fastapi", "mangum", "boto3", "transformers", "torch", "openvino",
-            "awslambdaric")
+FLAGS = (
+    "avx2",
+    "avx512f",
+    "avx512_vnni",
+    "avx_vnni",
+    "avx512_bf16",
+    "amx_int8",
+    "asimddp",
+    "i8mm",
+    "sve",
+)
+PACKAGES = (
+    "onnxruntime",
+    "numpy",
+    "tokenizers",
+    "fastapi",
+    "mangum",
+    "boto3",
+    "transformers",
+    "torch",
+    "openvino",
+    "awslambdaric",
+)
 
 
 def describe() -> dict[str, Any]:

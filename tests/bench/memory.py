@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import lambda_opt
+from support import lambda_opt
 
 from . import events
 from .cold import TEXT
@@ -29,7 +29,9 @@ def _grow(who: Contestant, marks: tuple[int, int]) -> list[dict[str, Any]]:
             events.check(process.api.invoke(events.http(texts), TIMEOUT).payload)
             if number in (0, *marks):
                 _, peak, resident, _ = usage(process.process.pid)
-                rows.append({"who": who.name, "requests": number, "peak": peak, "resident": resident})
+                rows.append(
+                    {"who": who.name, "requests": number, "peak": peak, "resident": resident}
+                )
     return rows
 
 

@@ -14,7 +14,9 @@ from .instance import Start, start
 from .plan import Plan, say
 from .stats import row
 
-MEGABYTES_PER_CPU = 1769  # AWS: a function has one whole vCPU at 1,769 MB, in proportion below and above
+MEGABYTES_PER_CPU = (
+    1769  # AWS: a function has one whole vCPU at 1,769 MB, in proportion below and above
+)
 TOKENS = 19
 
 
@@ -31,29 +33,50 @@ def measure(field: Mapping[str, Contestant], plan: Plan) -> list[dict[str, Any]]
     for megabytes in plan.memories:
         with cgroup.quota(cpus(megabytes)) as wrapper:
             if wrapper is None:
-                say("no CPU quota can be set here (root and a cpu cgroup are needed): the sizing table is left out")
+                say(
+                    "no CPU quota can be set here (root and a cpu cgroup are needed): the sizing table is left out"
+                )
                 return []
             for kind in ("direct", "http"):
                 rows += _series(field, plan, megabytes, kind, wrapper)
     return rows
 
 
-def _series(field: Mapping[str, Contestant], plan: Plan, megabytes: int, kind: str, wrapper: tuple[str, ...],
-            ) -> list[dict[str, Any]]:
+def _series(
+    field: Mapping[str, Contestant],
+    plan: Plan,
+    megabytes: int,
+    kind: str,
+    wrapper: tuple[str, ...],
+) -> list[dict[str, Any]]:
     starts: dict[str, list[Start]] = {name: [] for name in plan.memory_names}
     encode, texts = events.KINDS[kind], events.of_length(TOKENS, "sizing")
     for _ in range(plan.memory_rounds):
         for name in plan.memory_names:
             then = [encode([next(texts)]) for _ in range(plan.memory_events)]
-            one = start(field[name], encode([TEXT]), wrapper=wrapper, then=then,
-                        environment={"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(megabytes)})
+            one = start(
+                field[name],
+                encode([TEXT]),
+                wrapper=wrapper,
+                then=then,
+                environment={"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(megabytes)},
+            )
             say(f"{megabytes} MB, {cpus(megabytes):.2f} CPU, {kind}: {name} {one.seconds:.3f} s")
             starts[name].append(one)
     rows = []
     for name, found in starts.items():
-        keys = {"who": name, "event": kind, "megabytes": megabytes, "peak": max(one.peak for one in found)}
+        keys = {
+            "who": name,
+            "event": kind,
+            "megabytes": megabytes,
+            "peak": max(one.peak for one in found),
+        }
         rows.append(row([one.seconds for one in found], **keys, phase="cold"))
         few = plan.memory_events // 4
-        rows.append(row([seconds for one in found for seconds in one.later[:few]], **keys, phase="next"))
-        rows.append(row([seconds for one in found for seconds in one.later[-few:]], **keys, phase="warm"))
+        rows.append(
+            row([seconds for one in found for seconds in one.later[:few]], **keys, phase="next")
+        )
+        rows.append(
+            row([seconds for one in found for seconds in one.later[-few:]], **keys, phase="warm")
+        )
     return rows

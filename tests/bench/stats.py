@@ -38,10 +38,14 @@ def row(values: Sequence[float], **keys: Any) -> dict[str, Any]:
 
 def find(rows: Sequence[dict[str, Any]], **keys: Any) -> dict[str, Any] | None:
     """The first row that has these keys, or None."""
-    return next((one for one in rows if all(one.get(name) == value for name, value in keys.items())), None)
+    return next(
+        (one for one in rows if all(one.get(name) == value for name, value in keys.items())), None
+    )
 
 
-def ratio(rows: Sequence[dict[str, Any]], ours: dict[str, Any], theirs: dict[str, Any]) -> float | None:
+def ratio(
+    rows: Sequence[dict[str, Any]], ours: dict[str, Any], theirs: dict[str, Any]
+) -> float | None:
     """Median of the row with keys `ours` over that with keys `theirs`; None where one was not measured."""
     above, below = find(rows, **ours), find(rows, **theirs)
     return above["median"] / below["median"] if above and below and below["median"] else None

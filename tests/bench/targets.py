@@ -32,31 +32,44 @@ def cold(event: str, cpus: int, other: str) -> Callable[[Results], float | None]
 
 def warm(other: str, part: str) -> Callable[[Results], float | None]:
     """Ours over another's warm latency, at the length and thread count where ours does worst."""
+
     def value(results: Results) -> float | None:
-        return _worst(ratio(results["warm"], {**keys, "who": OURS}, {**keys, "who": other})
-                      for keys in _settings(results["warm"], part))
+        return _worst(
+            ratio(results["warm"], {**keys, "who": OURS}, {**keys, "who": other})
+            for keys in _settings(results["warm"], part)
+        )
+
     return value
 
 
 def faster_than_pipeline(results: Results) -> float | None:
     """How often ours fits into the pipeline's time, at the usual length where it does so least."""
     keys = [keys for keys in _settings(results["warm"], "answer") if keys["tokens"] in PROMPT]
-    worst = _worst(ratio(results["warm"], {**one, "who": OURS}, {**one, "who": "pipeline"}) for one in keys)
+    worst = _worst(
+        ratio(results["warm"], {**one, "who": OURS}, {**one, "who": "pipeline"}) for one in keys
+    )
     return 1 / worst if worst else None
 
 
 def own_python(results: Results) -> float | None:
     """Milliseconds of ours outside the session, for one text of a usual length."""
-    return _worst(row["median"] * 1000 for row in results["warm"]
-                  if row["part"] == "around the session" and row["tokens"] in PROMPT)
+    return _worst(
+        row["median"] * 1000
+        for row in results["warm"]
+        if row["part"] == "around the session" and row["tokens"] in PROMPT
+    )
 
 
 def batch(other: str, size: int) -> Callable[[Results], float | None]:
     """How often our batch of 64 texts fits into another way's time, with the most threads measured."""
+
     def value(results: Results) -> float | None:
         rows = [row for row in results["throughput"] if row["texts"] == 64]
         keys = {"threads": max((row["threads"] for row in rows), default=0)}
-        return ratio(rows, {"who": other, "batch": size, **keys}, {"who": OURS, "batch": 64, **keys})
+        return ratio(
+            rows, {"who": other, "batch": size, **keys}, {"who": OURS, "batch": 64, **keys}
+        )
+
     return value
 
 
@@ -90,12 +103,30 @@ TARGETS: Final = (
     Target("cold, HTTP event, 2 CPUs, to careful", cold("http", 2, "careful"), 0.42),
     Target("cold, HTTP event, 2 CPUs, to article", cold("http", 2, "article"), 0.11),
     Target("cold, HTTP event, 1 CPU, to careful", cold("http", 1, "careful"), 0.6),
-    Target("warm, one text, whole answer, to article at ours' worst length", warm("article", "answer"), 1.0),
-    Target("warm, one text, session alone, to article at ours' worst length", warm("article", "session"), 1.0),
-    Target("warm, one text, times faster than pipeline, 16 to 128 tokens", faster_than_pipeline, 4, least=True),
+    Target(
+        "warm, one text, whole answer, to article at ours' worst length",
+        warm("article", "answer"),
+        1.0,
+    ),
+    Target(
+        "warm, one text, session alone, to article at ours' worst length",
+        warm("article", "session"),
+        1.0,
+    ),
+    Target(
+        "warm, one text, times faster than pipeline, 16 to 128 tokens",
+        faster_than_pipeline,
+        4,
+        least=True,
+    ),
     Target("warm, our Python around the session, 16 to 128 tokens", own_python, 0.3, unit="ms"),
     Target("64 mixed texts, times faster than one by one", batch(OURS, 1), 1.8, least=True),
-    Target("64 mixed texts, times faster than article's padded batch", batch("article", 64), 2, least=True),
+    Target(
+        "64 mixed texts, times faster than article's padded batch",
+        batch("article", 64),
+        2,
+        least=True,
+    ),
     Target("peak memory, HTTP, after the first answer", peak, 260, unit="MB"),
     Target("peak memory, HTTP, after the first answer, to pipeline", peak_share, 0.3),
     Target("memory after all random requests, to after a tenth of them", growth, 1.3),
@@ -104,8 +135,11 @@ TARGETS: Final = (
 
 
 def _settings(rows: Sequence[dict[str, Any]], part: str) -> list[dict[str, Any]]:
-    return [{"tokens": row["tokens"], "threads": row["threads"], "part": part}
-            for row in rows if row["who"] == OURS and row["part"] == part]
+    return [
+        {"tokens": row["tokens"], "threads": row["threads"], "part": part}
+        for row in rows
+        if row["who"] == OURS and row["part"] == part
+    ]
 
 
 def _worst(values: Iterable[float | None]) -> float | None:

@@ -13,7 +13,10 @@ from .workers import Worker, running
 
 REQUEST = 64  # texts of a request: the contract's limit
 WAYS = (("ours", REQUEST), ("ours", 1), ("article", REQUEST), ("article", 1), ("pipeline", REQUEST))
-AT_LENGTH = ("ours", "article")  # who answers more than one request's texts: the others would take minutes
+AT_LENGTH = (
+    "ours",
+    "article",
+)  # who answers more than one request's texts: the others would take minutes
 
 
 def measure(field: Mapping[str, Contestant], plan: Plan) -> list[dict[str, Any]]:
@@ -21,18 +24,28 @@ def measure(field: Mapping[str, Contestant], plan: Plan) -> list[dict[str, Any]]
     names = list(dict.fromkeys(name for name, _ in WAYS))
     rows = []
     for threads in plan.batch_threads:
-        with running(field, names, threads, events.direct(["今天天[MASK]很好。"]),
-                     FILLMASK_MEMORY_CACHE_BYTES="0") as workers:
+        with running(
+            field,
+            names,
+            threads,
+            events.direct(["今天天[MASK]很好。"]),
+            FILLMASK_MEMORY_CACHE_BYTES="0",
+        ) as workers:
             for count in plan.batches:
                 say(f"throughput, {count} texts, {threads} threads")
                 rows += _count(workers, plan, count, threads)
     return rows
 
 
-def _count(workers: Mapping[str, Worker], plan: Plan, count: int, threads: int) -> list[dict[str, Any]]:
+def _count(
+    workers: Mapping[str, Worker], plan: Plan, count: int, threads: int
+) -> list[dict[str, Any]]:
     texts = events.mixed(count, count)
-    ways = [(name, batch) for name, batch in WAYS
-            if name in workers and (count <= REQUEST or name in AT_LENGTH)]
+    ways = [
+        (name, batch)
+        for name, batch in WAYS
+        if name in workers and (count <= REQUEST or name in AT_LENGTH)
+    ]
     found: dict[tuple[str, int], list[float]] = {way: [] for way in ways}
     for number in range(plan.batch_rounds + 1):
         for name, batch in ways:
@@ -40,8 +53,11 @@ def _count(workers: Mapping[str, Worker], plan: Plan, count: int, threads: int) 
             seconds = sum(workers[name].ask(list(map(events.direct, _cut(texts, batch)))).seconds)
             if number:  # the first round grows buffers
                 found[name, batch].append(seconds)
-    return [row(values, who=name, texts=count, batch=batch, threads=threads) for (name, batch), values in found.items()]
+    return [
+        row(values, who=name, texts=count, batch=batch, threads=threads)
+        for (name, batch), values in found.items()
+    ]
 
 
 def _cut(texts: Sequence[str], batch: int) -> list[list[str]]:
-    return [list(texts[place:place + batch]) for place in range(0, len(texts), batch)]
+    return [list(texts[place : place + batch]) for place in range(0, len(texts), batch)]

@@ -17,14 +17,18 @@ def measure(field: Mapping[str, Contestant], plan: Plan) -> list[dict[str, Any]]
     """Rows with tokens, threads and part: `answer` is all of it, `session` what onnxruntime took of it."""
     rows = []
     for threads in plan.threads:
-        with running(field, plan.warm_names, threads, events.direct(["今天天[MASK]很好。"])) as workers:
+        with running(
+            field, plan.warm_names, threads, events.direct(["今天天[MASK]很好。"])
+        ) as workers:
             for tokens in plan.lengths:
                 say(f"warm latency, {tokens} tokens, {threads} threads")
                 rows += _length(workers, plan, tokens, threads)
     return rows
 
 
-def _length(workers: Mapping[str, Any], plan: Plan, tokens: int, threads: int) -> list[dict[str, Any]]:
+def _length(
+    workers: Mapping[str, Any], plan: Plan, tokens: int, threads: int
+) -> list[dict[str, Any]]:
     answers: dict[str, list[float]] = {name: [] for name in workers}
     sessions: dict[str, list[float]] = {name: [] for name in workers}
     texts = events.of_length(tokens, threads)
@@ -36,8 +40,14 @@ def _length(workers: Mapping[str, Any], plan: Plan, tokens: int, threads: int) -
             if number >= 2:  # the first two of a length grow buffers
                 answers[name] += times.seconds
                 sessions[name] += times.session
-    rows = [row(values, who=name, tokens=tokens, threads=threads, part="answer") for name, values in answers.items()]
-    rows += [row(values, who=name, tokens=tokens, threads=threads, part="session")
-             for name, values in sessions.items() if any(values)]
+    rows = [
+        row(values, who=name, tokens=tokens, threads=threads, part="answer")
+        for name, values in answers.items()
+    ]
+    rows += [
+        row(values, who=name, tokens=tokens, threads=threads, part="session")
+        for name, values in sessions.items()
+        if any(values)
+    ]
     own = [whole - inside for whole, inside in zip(answers["ours"], sessions["ours"], strict=True)]
     return [*rows, row(own, who="ours", tokens=tokens, threads=threads, part="around the session")]

@@ -65,7 +65,11 @@ def main(task: str, opt: str, runtime: str) -> None:
             answer = handler(event, context)
             seconds.append(time.perf_counter() - begun)
             session.append(clock.spent)
-        print(json.dumps({"seconds": seconds, "session": session, "answer": answer}), file=out, flush=True)
+        print(
+            json.dumps({"seconds": seconds, "session": session, "answer": answer}),
+            file=out,
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

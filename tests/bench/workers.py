@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-import lambda_opt
+from support import lambda_opt
 
 from .contestants import Contestant
 from .events import check
@@ -36,9 +36,20 @@ class Worker:
         deployed = lambda_opt._deployed(where, "127.0.0.1:9", "handler.handler")
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed on exit
         self._process = subprocess.Popen(
-            [where.interpreter.path, "-I", "-S", str(SCRIPT), str(where.task), str(where.opt), str(where.runtime)],
-            env={**deployed, **who.environment, **environment}, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=self._log, text=True,
+            [
+                where.interpreter.path,
+                "-I",
+                "-S",
+                str(SCRIPT),
+                str(where.task),
+                str(where.opt),
+                str(where.runtime),
+            ],
+            env={**deployed, **who.environment, **environment},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            text=True,
         )
 
     def ask(self, events: Sequence[Any]) -> Times:
@@ -51,7 +62,9 @@ class Worker:
             line = ""
         if not line:
             self._log.seek(0)
-            raise RuntimeError(f"{self.name} ended: {self._log.read().decode('utf-8', 'replace')[-2000:]}")
+            raise RuntimeError(
+                f"{self.name} ended: {self._log.read().decode('utf-8', 'replace')[-2000:]}"
+            )
         times = Times(**json.loads(line))
         check(times.answer)
         return times
@@ -59,8 +72,12 @@ class Worker:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None,
-                 ) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if self._process.stdin:
             self._process.stdin.close()
         self._process.terminate()
@@ -71,8 +88,13 @@ class Worker:
 
 
 @contextmanager
-def running(field: Mapping[str, Contestant], names: Sequence[str], threads: int, warm_up: Any,
-            **environment: str) -> Iterator[dict[str, Worker]]:
+def running(
+    field: Mapping[str, Contestant],
+    names: Sequence[str],
+    threads: int,
+    warm_up: Any,
+    **environment: str,
+) -> Iterator[dict[str, Worker]]:
     """Workers of these contestants, each after one answer; one that cannot run is left out, and said so.
 
     Ours are started as provisioned ones are, with weights packed: what any process of ours comes to be."""

@@ -25,7 +25,9 @@ def make(checkpoint: Path) -> Any:
     rows = []
     with torch.no_grad():
         for text in texts:
-            inputs = tokenizer(text, return_tensors="pt", padding=False, truncation=True, max_length=256)
+            inputs = tokenizer(
+                text, return_tensors="pt", padding=False, truncation=True, max_length=256
+            )
             mean = model(**inputs).last_hidden_state[0].mean(0).numpy()
             rows.append(mean / np.linalg.norm(mean))
     return np.array(rows)

@@ -19,7 +19,9 @@ MODEL = os.environ["MODEL_DIR"]
 tokenizer = AutoTokenizer.from_pretrained(MODEL)
 options = onnxruntime.SessionOptions()
 options.intra_op_num_threads = int(os.environ.get("BENCH_THREADS", "0"))
-session = onnxruntime.InferenceSession(f"{MODEL}/model.onnx", options, providers=["CPUExecutionProvider"])
+session = onnxruntime.InferenceSession(
+    f"{MODEL}/model.onnx", options, providers=["CPUExecutionProvider"]
+)
 table = boto3.client("dynamodb")  # the recipe's cache; no measurement here ever waits for it
 app = FastAPI()
 gateway = Mangum(app, lifespan="off")
@@ -41,7 +43,9 @@ async def fill_mask(request: Request) -> dict[str, Any]:
 def predict(texts: list[str], top_k: int) -> dict[str, Any]:
     """One padded batch through the whole vocabulary; candidates of the first mask of each text."""
     inputs = tokenizer(texts, padding=True, truncation=True, max_length=512, return_tensors="np")
-    logits = session.run(["logits"], {name: np.asarray(inputs[name], dtype=np.int64) for name in inputs})[0]
+    logits = session.run(
+        ["logits"], {name: np.asarray(inputs[name], dtype=np.int64) for name in inputs}
+    )[0]
     results = []
     for text, ids, rows in zip(texts, inputs["input_ids"], logits, strict=True):
         scores = rows[np.flatnonzero(ids == tokenizer.mask_token_id)[0]]
@@ -49,9 +53,19 @@ def predict(texts: list[str], top_k: int) -> dict[str, Any]:
         shares /= shares.sum()
         best = np.argsort(-shares)[:top_k]
         tokens = tokenizer.convert_ids_to_tokens(best.tolist())
-        results.append({"text": text, "candidates": [
-            {"token": token, "score": float(shares[number]), "sequence": text.replace("[MASK]", token, 1)}
-            for token, number in zip(tokens, best, strict=True)]})
+        results.append(
+            {
+                "text": text,
+                "candidates": [
+                    {
+                        "token": token,
+                        "score": float(shares[number]),
+                        "sequence": text.replace("[MASK]", token, 1),
+                    }
+                    for token, number in zip(tokens, best, strict=True)
+                ],
+            }
+        )
     return {"results": results}
 
 

@@ -23,7 +23,9 @@ tokenizer.enable_truncation(512)
 mask_id = tokenizer.token_to_id(MASK)
 options = onnxruntime.SessionOptions()
 options.intra_op_num_threads = int(os.environ.get("BENCH_THREADS", "0"))
-session = onnxruntime.InferenceSession(f"{MODEL}/model.onnx", options, providers=["CPUExecutionProvider"])
+session = onnxruntime.InferenceSession(
+    f"{MODEL}/model.onnx", options, providers=["CPUExecutionProvider"]
+)
 table = boto3.client("dynamodb")  # its cache; no measurement here ever waits for it
 app = FastAPI()
 gateway = Mangum(app, lifespan="off")
@@ -46,21 +48,34 @@ def predict(texts: list[str], top_k: int) -> dict[str, Any]:
     """One padded batch through the whole vocabulary; candidates of the first mask of each text."""
     encodings = tokenizer.encode_batch(texts)
     ids = np.array([encoding.ids for encoding in encodings])
-    logits = session.run(["logits"], {
-        "input_ids": ids,
-        "attention_mask": np.array([encoding.attention_mask for encoding in encodings]),
-        "token_type_ids": np.zeros_like(ids),
-    })[0]
+    logits = session.run(
+        ["logits"],
+        {
+            "input_ids": ids,
+            "attention_mask": np.array([encoding.attention_mask for encoding in encodings]),
+            "token_type_ids": np.zeros_like(ids),
+        },
+    )[0]
     results = []
     for text, line, rows in zip(texts, ids, logits, strict=True):
         scores = rows[np.flatnonzero(line == mask_id)[0]]
         shares = np.exp(scores - scores.max())
         shares /= shares.sum()
         best = np.argpartition(-shares, top_k)[:top_k]
-        results.append({"text": text, "candidates": [
-            {"token": token, "score": float(shares[number]), "sequence": text.replace(MASK, str(token), 1)}
-            for number in sorted(best.tolist(), key=lambda number: -shares[number])
-            for token in [tokenizer.id_to_token(number)]]})
+        results.append(
+            {
+                "text": text,
+                "candidates": [
+                    {
+                        "token": token,
+                        "score": float(shares[number]),
+                        "sequence": text.replace(MASK, str(token), 1),
+                    }
+                    for number in sorted(best.tolist(), key=lambda number: -shares[number])
+                    for token in [tokenizer.id_to_token(number)]
+                ],
+            }
+        )
     return {"results": results}
 
 

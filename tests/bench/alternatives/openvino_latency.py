@@ -21,10 +21,25 @@ def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
     """A direct request of one text with one mask."""
     (text,) = event["texts"]
     ids = np.array([tokenizer.encode(text).ids])
-    logits = compiled({"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)})[0]
+    logits = compiled(
+        {
+            "input_ids": ids,
+            "attention_mask": np.ones_like(ids),
+            "token_type_ids": np.zeros_like(ids),
+        }
+    )[0]
     scores = logits[0, np.flatnonzero(ids[0] == mask_id)[0]]
     shares = np.exp(scores - scores.max())
     shares /= shares.sum()
     best = np.argpartition(-shares, 5)[:5]
-    return {"results": [{"text": text, "candidates": [
-        {"token": tokenizer.id_to_token(number), "score": float(shares[number])} for number in best.tolist()]}]}
+    return {
+        "results": [
+            {
+                "text": text,
+                "candidates": [
+                    {"token": tokenizer.id_to_token(number), "score": float(shares[number])}
+                    for number in best.tolist()
+                ],
+            }
+        ]
+    }

@@ -18,7 +18,11 @@ def predict(texts: list[str], top_k: int) -> dict[str, Any]:
         answers = fill(texts, top_k=top_k, batch_size=len(texts))
     if len(texts) == 1 and isinstance(answers[0], dict):
         answers = [answers]
-    return {"results": [{"text": text, "candidates": rows} for text, rows in zip(texts, answers, strict=True)]}
+    return {
+        "results": [
+            {"text": text, "candidates": rows} for text, rows in zip(texts, answers, strict=True)
+        ]
+    }
 
 
 def handler(event: dict[str, Any], context: object) -> Any:
@@ -30,4 +34,8 @@ def handler(event: dict[str, Any], context: object) -> Any:
     if "texts" in event:
         return predict(event["texts"], event.get("top_k", 5))
     answer = predict(json.loads(event["body"])["texts"], 5)
-    return {"statusCode": 200, "headers": {"content-type": "application/json"}, "body": json.dumps(answer)}
+    return {
+        "statusCode": 200,
+        "headers": {"content-type": "application/json"},
+        "body": json.dumps(answer),
+    }

@@ -1,0 +1,1 @@
+"""Checkpoint in, model folder out."""

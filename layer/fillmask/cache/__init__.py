@@ -1,0 +1,1 @@
+"""What remembers answers: memory, and a DynamoDB table behind it."""

@@ -1,0 +1,1 @@
+"""HTTP: the gateways of AWS, answers, FastAPI, documents and the page."""

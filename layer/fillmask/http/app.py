@@ -1,0 +1,144 @@
+"""The FastAPI application: routing, documents, health, CORS, and every error as problem+json.
+
+Operations are answered by http_answer.respond, which reads the raw body: the contract's validation is in
+schema.py and is not written again here as models. Not imported before a request needs it.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from fillmask.http import openapi, page
+from fillmask.http.respond import (
+    JSON,
+    PATHS,
+    MethodNotAllowed,
+    NotFound,
+    Reply,
+    guarded,
+    refuse,
+    reply_json,
+    respond,
+)
+from fillmask.operations.service import Service
+from fillmask.settings import Settings
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def create_app(service: Callable[[], Service], settings: Settings) -> ASGIApp:
+    """The whole application; `service` gives the service or raises EngineUnavailable."""
+    # Our layer has no OpenTelemetry SDK, and a variable in the environment must not make FastAPI look for one.
+    app = Documented(
+        redirect_slashes=False,
+        redoc_url=None,
+        swagger_ui_oauth2_redirect_url=None,
+        telemetry={"auto_configure": False},
+    )
+    for path in PATHS:
+        app.add_api_route(path, _operation(service, path), methods=["POST"])
+    for path, endpoint in (("/", _page()), ("/health", _health), ("/info", _info(service))):
+        app.add_api_route(path, endpoint, methods=["GET", "HEAD"])
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(Exception, _internal_error)
+    return _with_cors(Mounted(app), settings)
+
+
+def _operation(service: Callable[[], Service], path: str) -> Endpoint:
+    async def endpoint(request: Request) -> Response:
+        body = None if _event(request.scope).get("fillmask.malformed") else await request.body()
+        content_type = request.headers.get("content-type", "")
+        return _response(await run_in_threadpool(respond, service, path, content_type, body))
+
+    return endpoint
+
+
+def _event(scope: Scope) -> dict[str, Any]:
+    """What http_events.py says of the event behind a request; nothing on a local server."""
+    event: dict[str, Any] = scope.get("aws.event", {})
+    return event
+
+
+def _page() -> Endpoint:
+    content, headers = page.load()
+
+    async def endpoint(request: Request) -> Response:
+        return Response(content, media_type="text/html", headers=headers)
+
+    return endpoint
+
+
+async def _health() -> Response:
+    """Alive; says nothing about the model."""
+    return _response(reply_json(200, JSON, {"ok": True}))
+
+
+def _info(service: Callable[[], Service]) -> Endpoint:
+    async def endpoint(request: Request) -> Response:
+        """The model's manifest, the limits and the versions in use."""
+        return _response(guarded(lambda: reply_json(200, JSON, openapi.info(service().manifest))))
+
+    return endpoint
+
+
+def _response(reply: Reply) -> Response:
+    return Response(reply.body, reply.status, media_type=reply.media_type)
+
+
+async def _http_error(request: Request, error: Any) -> Response:
+    """What routing raises: 404 and 405."""
+    if error.status_code == 405:
+        response = _response(refuse(MethodNotAllowed("This path does not take this method.")))
+        response.headers["allow"] = ", ".join(sorted(error.headers["Allow"].split(", ")))
+        return response
+    return _response(refuse(NotFound("There is nothing at this path.")))
+
+
+async def _internal_error(request: Request, error: Exception) -> Response:
+    def fail() -> Reply:
+        raise error
+
+    return _response(guarded(fail))
+
+
+class Documented(FastAPI):
+    """FastAPI with our own document."""
+
+    def openapi(self) -> dict[str, Any]:
+        """See openapi.py."""
+        return openapi.document()
+
+
+class Mounted:
+    """Tells the application under which prefix it is reached, and that a trailing slash means nothing."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI; the prefix comes from the event (http_events.py), or from the server's own root path."""
+        if scope["type"] == "http":
+            prefix = str(_event(scope).get("fillmask.prefix", scope.get("root_path", "")))
+            path = scope["path"].rstrip("/")
+            scope = dict(
+                scope, root_path=prefix, path=path if len(path) > len(prefix) else prefix + "/"
+            )
+        await self._app(scope, receive, send)
+
+
+def _with_cors(app: ASGIApp, settings: Settings) -> ASGIApp:
+    """Outermost, so that errors carry the headers too."""
+    if not settings.cors_origins:
+        return app
+    return CORSMiddleware(
+        app,
+        allow_origins=list(settings.cors_origins),
+        allow_methods=["GET", "POST"],
+        allow_headers=["*"],
+        max_age=86400,
+    )

@@ -1,0 +1,1 @@
+"""The model: its folder, its session, tokens and windows of text."""

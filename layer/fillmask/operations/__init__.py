@@ -1,0 +1,1 @@
+"""The operations: fill masks, embed, compare."""

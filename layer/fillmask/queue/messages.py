@@ -1,0 +1,232 @@
+"""SQS events in, a partial batch response out: the adapter between a queue and the service.
+
+A message is the JSON of a native request with two fields of its own, `operation` and `id`; an SNS envelope
+around it is taken off. What happens to a message:
+
+    answered                            done; the result goes to the result queue if there is one
+    refused (a permanent error)         with a result queue: done, the error goes there
+                                        without: reported, so that the dead-letter queue keeps it
+    passing trouble, or a bug           reported, so that SQS delivers it again
+    result not accepted                 reported
+    little time left                    reported, not started
+    after a reported one of its group   reported, not started (FIFO)
+
+The same message gives the same result, byte for byte: `cached` is left out of results, because it tells of
+this delivery and not of the answer. Nothing of a message but its id gets into the log.
+"""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, Protocol
+
+from fillmask import limits
+from fillmask.errors import FillMaskError, InvalidJson, InvalidRequest
+from fillmask.problem import problem
+from fillmask.queue.results import BATCH_ENTRIES, Result, encode
+from fillmask.requests.validate import loads
+
+DEFAULT_OPERATION: Final = "fill-mask"
+PASSING: Final = frozenset({"engine_unavailable", "internal"})
+RESERVE_MS: Final = 2000  # for sending the results that wait, with its retry
+ID_CHARACTERS: Final = 256
+OPERATION_CHARACTERS: Final = 64
+
+Answer = Callable[[str, object], dict[str, Any]]
+
+logger = logging.getLogger("fillmask")
+
+
+class Results(Protocol):
+    """Where answers to messages go: the result queue, or a stand-in on a developer's machine."""
+
+    def send(self, results: Sequence[Result]) -> set[str]:
+        """Return the message ids whose results were not accepted."""
+
+
+class UnreportableError(Exception):
+    """A record without messageId: only failing the invocation keeps SQS from deleting it with the rest."""
+
+
+class Message(NamedTuple):
+    """What counts of a record; `group` only where the queue is FIFO."""
+
+    id: str
+    group: str | None
+    body: object
+
+
+class QueueAdapter:
+    """Answers SQS events by a function (operation, request) -> result that raises FillMaskError."""
+
+    def __init__(
+        self, answer: Answer, results: Results | None = None, reserve_ms: int = RESERVE_MS
+    ) -> None:
+        self._answer = answer
+        self._results = results
+        self._reserve_ms = reserve_ms
+
+    def handle(self, event: Mapping[str, Any], remaining_ms: Callable[[], int]) -> dict[str, Any]:
+        """Return {"batchItemFailures": [{"itemIdentifier": messageId}, ...]} in the order of the records.
+
+        `remaining_ms` tells the milliseconds left of this invocation. Raises UnreportableError before
+        anything is done when a failure of some record could not be reported.
+        """
+        messages = _messages(event["Records"])
+        batch = _Batch(self._outcome, self._results)
+        slowest, before = 0, 0
+        for message in messages:
+            left = remaining_ms()
+            slowest, before = max(slowest, before - left), left
+            batch.take(message, in_time=left >= self._reserve_ms + slowest)
+        batch.send()
+        failures = [message.id for message in messages if batch.reported.pop(message.id, False)]
+        logger.info("queue: %d records, %d reported", len(messages), len(failures))
+        return {"batchItemFailures": [{"itemIdentifier": failure} for failure in failures]}
+
+    def _outcome(self, message: Message) -> str | None:
+        """Return the text of the result, or None when the message must be reported."""
+        head: dict[str, Any] = {"id": None, "operation": None}
+        try:
+            request = _request(message.body)
+            head["id"] = _take_id(request)
+            head["operation"] = _take_operation(request)
+            return _fitting(head, {"result": _stable(self._answer(head["operation"], request))})
+        except FillMaskError as error:
+            logger.warning("queue: message %s: %s", message.id, error.code)
+            if self._results is None or error.code in PASSING:
+                return None
+            return encode({**head, "error": problem(error)})
+        except Exception as error:  # noqa: BLE001  one message must not take the others down
+            # By its type alone: the message of a foreign exception may quote the text.
+            logger.error("queue: message %s: %s", message.id, type(error).__name__)
+            return None
+
+
+class _Batch:
+    """One event on its way: what is reported, which groups are stopped, which results wait."""
+
+    def __init__(self, outcome: Callable[[Message], str | None], results: Results | None) -> None:
+        self.reported: dict[str, bool] = {}
+        self._outcome = outcome
+        self._results = results
+        self._seen: set[str] = set()
+        self._stopped: set[str] = set()
+        self._waiting: list[Result] = []
+
+    def take(self, message: Message, in_time: bool) -> None:
+        """Answer a message or report it; the second copy of a message shares the fate of the first."""
+        if message.id in self._seen:
+            return
+        self._seen.add(message.id)
+        if message.group is not None and any(
+            message.group == result.group for result in self._waiting
+        ):
+            self.send()  # within a group, nothing is sent before its predecessor has been accepted
+        text = self._outcome(message) if in_time and message.group not in self._stopped else None
+        if text is None:
+            self._report(message.id, message.group)
+        elif self._results:
+            self._waiting.append(Result(message.id, message.group, text))
+            if len(self._waiting) == BATCH_ENTRIES:
+                self.send()
+
+    def send(self) -> None:
+        """Send the results that wait, and report the messages whose result was not accepted."""
+        waiting, self._waiting = self._waiting, []
+        if waiting and self._results:
+            refused = self._results.send(waiting)
+            for result in waiting:
+                if result.message_id in refused:
+                    logger.warning("queue: message %s: result not accepted", result.message_id)
+                    self._report(result.message_id, result.group)
+
+    def _report(self, message_id: str, group: str | None) -> None:
+        self.reported[message_id] = True
+        if group is not None:
+            self._stopped.add(group)
+
+
+def is_queue_event(event: object) -> bool:
+    """Say whether this is an event of SQS, an empty one included."""
+    records = event.get("Records") if isinstance(event, Mapping) else None
+    return isinstance(records, list) and (
+        not records
+        or any(
+            isinstance(record, Mapping) and record.get("eventSource") == "aws:sqs"
+            for record in records
+        )
+    )
+
+
+def _messages(records: list[Any]) -> list[Message]:
+    messages = []
+    for number, record in enumerate(records, 1):
+        message_id = record.get("messageId") if isinstance(record, Mapping) else None
+        if not isinstance(message_id, str) or not message_id:
+            raise UnreportableError(
+                f"Record {number} of {len(records)} has no messageId, so its failure could not be reported; "
+                "the whole batch is refused, and nothing of it has been processed."
+            )
+        messages.append(Message(message_id, _group(record), record.get("body")))
+    return messages
+
+
+def _group(record: Mapping[str, Any]) -> str | None:
+    # Messages of a standard queue may carry a group too (fair queues), which says nothing about order.
+    if not str(record.get("eventSourceARN", ".fifo")).endswith(".fifo"):
+        return None
+    attributes = record.get("attributes")
+    group = attributes.get("MessageGroupId") if isinstance(attributes, Mapping) else None
+    return group if isinstance(group, str) else None
+
+
+def _request(body: object) -> object:
+    if not isinstance(body, str):
+        raise InvalidJson("The record has no body.")
+    request = loads(body)
+    if (
+        isinstance(request, dict)
+        and request.get("Type") == "Notification"
+        and "TopicArn" in request
+    ):
+        request = loads(str(request.get("Message", "")))
+    return request
+
+
+def _take_id(request: object) -> str | int | None:
+    value = request.pop("id", None) if isinstance(request, dict) else None
+    if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+        return value
+    if isinstance(value, str) and len(value) <= ID_CHARACTERS:
+        return value
+    raise InvalidRequest.of(
+        "id", f"must be a whole number or a string of at most {ID_CHARACTERS} characters"
+    )
+
+
+def _take_operation(request: object) -> str:
+    value = (
+        request.pop("operation", DEFAULT_OPERATION)
+        if isinstance(request, dict)
+        else DEFAULT_OPERATION
+    )
+    if isinstance(value, str) and 0 < len(value) <= OPERATION_CHARACTERS:
+        return value
+    raise InvalidRequest.of("operation", "must be the name of an operation, for example fill-mask")
+
+
+def _stable(result: dict[str, Any]) -> dict[str, Any]:
+    items = result.get("results")
+    if not isinstance(items, list):
+        return result
+    return {
+        **result,
+        "results": [{k: v for k, v in item.items() if k != "cached"} for item in items],
+    }
+
+
+def _fitting(head: Mapping[str, Any], outcome: Mapping[str, Any]) -> str:
+    text = encode({**head, **outcome})
+    size = len(text.encode())
+    limits.check("result_bytes", size, "bytes of the result; ask for less in one message")
+    return text

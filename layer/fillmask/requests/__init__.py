@@ -1,0 +1,1 @@
+"""Requests: what they may hold, and the strict reader that checks them."""

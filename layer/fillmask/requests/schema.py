@@ -1,0 +1,156 @@
+"""What a request may hold, as data: JSON Schemas that validate.py checks and the OpenAPI document publishes."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from fillmask import limits
+
+Schema = Mapping[str, Any]
+
+TEXT: Final[Schema] = {"type": "string"}
+FILL_MASK: Final[Schema] = {
+    "type": "object",
+    "properties": {
+        "text": {
+            "type": "string",
+            "pattern": r"\[MASK\]",
+            "description": "One text with at least one [MASK].",
+        },
+        "texts": {
+            "type": "array",
+            "items": {"type": "string", "pattern": r"\[MASK\]"},
+            "minItems": 1,
+            "maxItems": limits.MAX_TEXTS,
+            "x-limit": "texts",
+            "description": "Several texts, each with at least one [MASK].",
+        },
+        "top_k": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": limits.MAX_TOP_K,
+            "default": 5,
+            "description": "Candidates a mask.",
+        },
+        "targets": {
+            "type": "array",
+            "items": TEXT,
+            "minItems": 1,
+            "maxItems": limits.MAX_TARGETS,
+            "description": "Score just these, in this order.",
+        },
+        "mode": {
+            "type": "string",
+            "enum": ["independent", "joint"],
+            "default": "independent",
+            "description": "Each mask on its own, or also whole fillings ranked together.",
+        },
+        "lowercase": {
+            "type": "boolean",
+            "description": "Fold Latin capitals before the model sees them.",
+        },
+        "include_subwords": {
+            "type": "boolean",
+            "default": False,
+            "description": "Also return ## pieces.",
+        },
+    },
+    "additionalProperties": False,
+    "oneOf": [{"required": ["text"]}, {"required": ["texts"]}],
+}
+EMBED: Final[Schema] = {
+    "type": "object",
+    "properties": {
+        "input": {
+            "anyOf": [
+                TEXT,
+                {
+                    "type": "array",
+                    "items": TEXT,
+                    "minItems": 1,
+                    "maxItems": limits.MAX_INPUTS,
+                    "x-limit": "inputs",
+                },
+            ],
+            "description": "One text or several, each with a character the model can see.",
+        },
+        "model": {"type": "string", "description": "Accepted and ignored: there is one model."},
+        "encoding_format": {
+            "type": "string",
+            "enum": ["float", "base64"],
+            "default": "float",
+            "description": "Numbers, or base64 of little-endian float32.",
+        },
+        "dimensions": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": 4096,
+            "description": "Keep so many leading dimensions, at most what the model has, and normalise "
+            "again.",
+        },
+        "user": {"type": "string", "description": "Accepted and ignored."},
+    },
+    "required": ["input"],
+    "additionalProperties": False,
+}
+TEXT_LIST: Final[dict[str, Any]] = {
+    "type": "array",
+    "items": TEXT,
+    "minItems": 1,
+    "maxItems": limits.MAX_TEXTS,
+    "x-limit": "texts",
+}
+SIMILARITY: Final[Schema] = {
+    "type": "object",
+    "properties": {
+        "texts": TEXT_LIST | {"description": "The rows of the matrix."},
+        "against": TEXT_LIST | {"description": "Its columns; the texts themselves when left out."},
+    },
+    "required": ["texts"],
+    "additionalProperties": False,
+}
+HF_OPTIONS: Final[Schema] = {
+    "type": "object",
+    "properties": {},
+    "description": "Accepted and ignored.",
+}
+HF_FILL_MASK: Final[Schema] = {
+    "type": "object",
+    "properties": {
+        "inputs": {"anyOf": [FILL_MASK["properties"]["text"], FILL_MASK["properties"]["texts"]]},
+        "parameters": {
+            "type": "object",
+            "properties": {name: FILL_MASK["properties"][name] for name in ("top_k", "targets")},
+        },
+        "options": HF_OPTIONS,
+    },
+    "required": ["inputs"],
+}
+HF_FEATURES: Final[Schema] = {
+    "type": "object",
+    "properties": {
+        "inputs": EMBED["properties"]["input"],
+        "dimensions": EMBED["properties"]["dimensions"],
+        "normalize": {
+            "type": "boolean",
+            "const": True,
+            "description": "Vectors always have length 1.",
+        },
+        "prompt_name": {"type": "null", "description": "Prompts are yours to prepend."},
+        "parameters": HF_OPTIONS,
+        "options": HF_OPTIONS,
+    },
+    "required": ["inputs"],
+}
+HF_SIMILARITY: Final[Schema] = {
+    "type": "object",
+    "properties": {
+        "inputs": {
+            "type": "object",
+            "required": ["source_sentence", "sentences"],
+            "properties": {"source_sentence": TEXT, "sentences": TEXT_LIST},
+        },
+        "parameters": HF_OPTIONS,
+        "options": HF_OPTIONS,
+    },
+    "required": ["inputs"],
+}

@@ -1,0 +1,92 @@
+"""Our float32 graph against transformers, and the shipped INT8 file's embeddings, on stored golden numbers."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import onnxruntime
+import pytest
+
+from builder.checkpoint import reading as checkpoint
+from builder.checkpoint import tokenizer
+from builder.graph import encoder as graph
+from builder.graph import products
+from fillmask.model.contract import Query
+from fillmask.model.onnx_engine import OnnxEngine, feeds
+from fillmask.model.text import TextCodec
+from fillmask.operations.service import Service
+
+CHECKPOINT = Path("layer/builder/default-model")
+GOLDEN = Path("tests/golden")
+TEXTS: list[str] = json.loads((GOLDEN / "texts.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def golden() -> Any:
+    """Arrays made by tests/golden/make.py."""
+    with np.load(GOLDEN / "golden.npz") as stored:
+        return dict(stored)
+
+
+@pytest.fixture(scope="module")
+def float32() -> onnxruntime.InferenceSession:
+    """The float32 graph of the embedded model's checkpoint, as the builder writes it."""
+    loaded = checkpoint.load(CHECKPOINT)
+    model = graph.write(loaded, products.Float32(), tokenizer.allowed(loaded.vocabulary))
+    assert not onnx.checker.check_model(model)
+    return onnxruntime.InferenceSession(
+        model.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+
+
+def log_probabilities(session: Any, query: Query, vocabulary: int) -> npt.NDArray[np.float32]:
+    """[positions, vocabulary] of one query."""
+    count = len(query.positions)
+    inputs = feeds([query]) | {
+        "predict": np.arange(count),
+        "subwords": np.array(1),
+        "k": np.array([1]),
+        "targets": np.arange(vocabulary),
+    }
+    found: npt.NDArray[np.float32] = session.run(["target_scores"], inputs)[0]
+    return found
+
+
+@pytest.mark.parametrize("number", range(len(TEXTS)))
+def test_float32_graph_equals_transformers(
+    number: int,
+    golden: Any,
+    float32: Any,
+    codec: TextCodec,
+    engine: OnnxEngine,
+) -> None:
+    encoded = codec.encode(TEXTS[number], lowercase=True)
+    special = engine.manifest.special
+    query = Query(
+        [special["start"], *encoded.ids, special["end"]], [mask + 1 for mask in encoded.masks]
+    )
+    ours = log_probabilities(float32, query, engine.manifest.vocabulary)
+    assert ours.shape == golden[f"logp_{number}"].shape
+    assert np.abs(ours - golden[f"logp_{number}"]).max() <= 1e-3
+
+
+def test_int8_embeddings_point_where_float32_of_transformers_does(
+    golden: Any, service: Service
+) -> None:
+    rows = service.answer("embed", {"input": TEXTS})["data"]
+    cosines = [float(np.dot(row["embedding"], golden[f"embedding_{row['index']}"])) for row in rows]
+    assert min(cosines) >= 0.999
+
+
+@pytest.mark.oracle
+def test_stored_numbers_are_what_transformers_says(golden: Any) -> None:
+    pytest.importorskip(
+        "transformers", reason="transformers and torch are installed for this alone"
+    )
+    from golden.make import make
+
+    for name, array in make(CHECKPOINT).items():
+        assert np.abs(array - golden[name]).max() <= 1e-4, name

@@ -1,0 +1,138 @@
+"""Checkpoints whose vectors could not be had, or not well enough: one sentence, and nothing written."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from builder.graph import products
+from builder.model import verify
+from builder.model.build import main
+from fillmask.model import manifest
+from support import checkpoints
+
+SMALL: dict[str, Any] = {
+    "hidden": 64,
+    "layers": 2,
+    "heads": 4,
+    "ffn": 96,
+    "positions": 48,
+    "size": 200,
+}
+CLS = {
+    "word_embedding_dimension": 64,
+    "pooling_mode_cls_token": True,
+    "pooling_mode_mean_tokens": False,
+}
+
+
+@pytest.fixture(autouse=True)
+def few_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The report is not what these tests are about."""
+    monkeypatch.setattr(verify, "sentences", lambda: ["七上八下。", "ab丁七不c!"])
+
+
+def rewrite(path: Path, change: Callable[[Any], object]) -> None:
+    value = json.loads(path.read_text()) if path.exists() else {}
+    changed = change(value)
+    path.write_text(json.dumps(value if changed is None else changed))
+
+
+def pooling(**values: Any) -> Callable[[Path], object]:
+    return lambda folder: rewrite(
+        folder / "1_Pooling" / "config.json", lambda config: config.update(values)
+    )
+
+
+def module(index: int, **values: Any) -> Callable[[Path], object]:
+    return lambda folder: rewrite(
+        folder / "modules.json", lambda modules: modules[index].update(values)
+    )
+
+
+def library(**values: Any) -> Callable[[Path], object]:
+    return lambda folder: rewrite(
+        folder / "config_sentence_transformers.json", lambda config: config.update(values)
+    )
+
+
+REFUSED: list[tuple[Callable[[Path], object], str]] = [
+    (pooling(pooling_mode_max_tokens=True), "the pooling cls_token + max_tokens; only mean or cls"),
+    (
+        pooling(pooling_mode_cls_token=False, pooling_mode_lasttoken=True),
+        "the pooling lasttoken; only",
+    ),
+    (pooling(pooling_mode_cls_token=False), "the pooling none; only"),
+    (pooling(pooling_mode="max"), "the pooling max; only"),
+    (pooling(pooling_mode=["mean", "cls"]), "only mean or cls"),
+    (
+        module(2, type="sentence_transformers.models.Dense"),
+        "the steps Transformer, Pooling, Dense, and only",
+    ),
+    (module(1, type="sentence_transformers.models.LSTM"), "the steps Transformer, LSTM, Normalize"),
+    (module(0, type="custom_st.Transformer"), "the steps custom_st.Transformer, Pooling"),
+    (module(0, path="../elsewhere"), "outside of its folder"),
+    (module(1, path="gone"), "has no config.json"),
+    (lambda folder: (folder / "modules.json").write_text("[]"), "does not list the steps"),
+    (lambda folder: (folder / "modules.json").write_text("{}"), "does not hold a JSON list"),
+    (
+        library(prompts={"query": "为这个句子"}, default_prompt_name="query"),
+        "its prompt 'query' before every text",
+    ),
+    (library(truncate_dim=32), "cuts its vectors to 32 dimensions"),
+    (
+        lambda folder: (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 2}'),
+        "3 is the least",
+    ),
+    (
+        lambda folder: (folder / "tokenizer_config.json").write_text(
+            '{"tokenize_chinese_chars": false}'
+        ),
+        "ideographs",
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "says"), REFUSED)
+def test_what_would_give_other_vectors_is_refused_in_one_sentence(
+    tmp_path: Path,
+    change: Callable[[Path], object],
+    says: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    source = checkpoints.sentence_transformer(tmp_path / "source", CLS, **SMALL)
+    change(source)
+    assert main([str(source), "--out", str(tmp_path / "out"), "--task", "embed", "--force"]) == 1
+    (error,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error: ")]
+    assert says in error
+    assert [path.name for path in tmp_path.iterdir()] == ["source"]
+
+
+def test_no_head_and_no_task_names_the_task(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, encoder in (("flat", ""), ("old", "0_Transformer")):
+        source = checkpoints.sentence_transformer(tmp_path / name, CLS, encoder=encoder, **SMALL)
+        assert main([str(source), "--out", str(tmp_path / "out")]) == 1
+        assert "--task embed builds it for embeddings alone" in capsys.readouterr().err
+
+
+def test_embeddings_that_disagree_with_float32_stop_the_build(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def reversed_sign(weight: Any) -> Any:
+        scales = np.abs(weight).max(axis=0).astype(np.float32)
+        return -np.rint(weight / scales).astype(np.int8), scales
+
+    monkeypatch.setattr(products, "pair_safe", reversed_sign)
+    source = checkpoints.sentence_transformer(tmp_path / "source", CLS, **SMALL)
+    assert main([str(source), "--out", str(tmp_path / "out"), "--task", "embed"]) == 1
+    assert "0.99 is the least; --force keeps it all the same." in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+    assert main([str(source), "--out", str(tmp_path / "out"), "--task", "embed", "--force"]) == 0
+    assert manifest.read(tmp_path / "out").content["report"]["embeddings"]["mean_cosine"] < 0.99

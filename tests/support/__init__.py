@@ -1,0 +1,1 @@
+"""Helpers and servers of the tests."""

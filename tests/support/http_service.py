@@ -1,0 +1,74 @@
+"""The service on the embedded model, for every test that speaks HTTP: the real one, without its memory cache.
+
+A second answer then equals the first to the last byte (`cached` stays false), whichever way it came.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from fillmask.cache.memory import MemoryCache
+from fillmask.errors import EngineUnavailable
+from fillmask.http.gateways import HttpEvents
+from fillmask.operations.service import Service
+from fillmask.settings import Settings
+from fillmask.start import Loader
+from support.http_events_made import Answer, answer, dressed
+from support.paths import MODEL
+from support.problems import check_problem_reply
+
+
+def settings(**more: str) -> Settings:
+    """Settings for the embedded model; names are those of the variables without FILLMASK_, in small letters."""
+    variables = {"model_dir": str(MODEL), "memory_cache_bytes": "0"} | more
+    return Settings.from_env(
+        {f"FILLMASK_{name.upper()}": value for name, value in variables.items()}
+    )
+
+
+@cache
+def service() -> Service:
+    """One service for the whole run: the engine is the costly part."""
+    return Loader(settings())()
+
+
+def remembering() -> Service:
+    """The same engine with a memory cache."""
+    plain = service()
+    return Service(plain._engine, plain._codec, MemoryCache(2**25, 3600))
+
+
+def no_service() -> Service:
+    """What stands in the service's place when the model could not be loaded."""
+    raise EngineUnavailable("The model could not be loaded; the log says why.")
+
+
+def failing_service() -> Any:
+    """A service with a fault of its own, whose message quotes a text as messages do."""
+
+    class Faulty:
+        def answer(self, operation: str, request: object) -> Any:
+            raise RuntimeError(f"tensor of {request}")
+
+        @property
+        def manifest(self) -> Any:
+            raise RuntimeError("no manifest")
+
+    return Faulty()
+
+
+def http(
+    service: Callable[[], Any] = service, base_path: str = "", cors_origins: str = ""
+) -> HttpEvents:
+    """The HTTP half of the handler, with such settings."""
+    return HttpEvents(service, settings(base_path=base_path, cors_origins=cors_origins))
+
+
+def ask(events: HttpEvents, path: str, body: bytes | str | None = None, **how: Any) -> Answer:
+    """What a client gets for a request that comes as an HTTP API event."""
+    return answer(events.answer(dressed("http_api_v2", path, body, **how), None))
+
+
+def problem(reply: Answer, *sent: object) -> dict[str, Any]:
+    """The problem that an answer is, checked."""
+    return check_problem_reply(*reply, *sent)
