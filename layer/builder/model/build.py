@@ -234,12 +234,13 @@ def _report(ours: Path, yardstick: Path, recipe: Recipe | None) -> dict[str, Any
         return found | {"pooling": recipe.report}
     verify.check_room(codec, described)
     queries = verify.blanks(codec, described.lowercase, described.special, described.max_tokens)
-    say(f"comparing on {len(queries)} blanks and {len(verify.probes())} probes")
+    asked = verify.probes()
+    say(f"comparing on {len(queries)} blanks and {len(asked)} probes")
     agreement = verify.agreement(int8, float32, queries)
     say(f"agreement with float32: {json.dumps(agreement)}")
     probes = {
-        "int8": verify.probe_report(int8, codec),
-        "float32": verify.probe_report(float32, codec),
+        "int8": verify.probe_report(int8, codec, asked),
+        "float32": verify.probe_report(float32, codec, asked),
     }
     for name in ("float32", "int8"):
         count, top1, top5 = verify.totals(probes[name])

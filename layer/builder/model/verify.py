@@ -6,7 +6,7 @@ cosines between both files' embeddings of the sentences.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,11 +31,12 @@ class Probe(NamedTuple):
     text: str
     accept: list[str]
     kind: str
+    half: str = "open"  # or "held-back": not to be scored while a model is still being made
 
 
-def probes() -> list[Probe]:
-    """The hand-made cloze probes."""
-    lines = (DATA / "cloze-probes.jsonl").read_text(encoding="utf-8").splitlines()
+def probes(file: Path = DATA / "cloze-probes.jsonl") -> list[Probe]:
+    """The hand-made cloze probes, or those of another file of the same form."""
+    lines = file.read_text(encoding="utf-8").splitlines()
     return [Probe(**json.loads(line)) for line in lines]
 
 
@@ -110,13 +111,13 @@ def agreement(ours: OnnxEngine, yardstick: OnnxEngine, queries: list[Query]) -> 
     }
 
 
-def probe_report(engine: OnnxEngine, codec: TextCodec) -> dict[str, Any]:
-    """By kind: how many probes, and how many are right in the first and in the first five candidates; `right`
-    lists the probes (by number) whose first candidate is right."""
+def probe_report(engine: OnnxEngine, codec: TextCodec, asked: Sequence[Probe]) -> dict[str, Any]:
+    """By kind: how many of the probes asked, and how many are right in the first and in the first
+    five candidates; `right` lists the probes (by number) whose first candidate is right."""
     special, lowercase = engine.manifest.special, engine.manifest.lowercase
     kinds: dict[str, dict[str, int]] = {}
     right = []
-    for number, probe in enumerate(probes()):
+    for number, probe in enumerate(asked):
         encoded = codec.encode(probe.text, lowercase)
         query = Query([special["start"], *encoded.ids, special["end"]], [encoded.masks[0] + 1])
         tokens = [
