@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fillmask.errors import FillMaskError, InvalidJson
+from fillmask.errors import FillMaskError, InvalidJson, UnreportableError
 from fillmask.problem import problem
-from fillmask.queue.messages import QueueAdapter, UnreportableError, is_queue_event
+from fillmask.queue.messages import QueueAdapter, is_queue_event
 from fillmask.queue.results import Result
 
 BAR = 30  # characters of a full bar

@@ -7,7 +7,7 @@ asynchronous invocation. What may pass (no model) and what is a fault of ours is
 from collections.abc import Callable
 from typing import Any, Final
 
-from fillmask.errors import EngineUnavailable, FillMaskError
+from fillmask.errors import FillMaskError
 from fillmask.operations.service import Service
 from fillmask.problem import problem
 
@@ -33,7 +33,7 @@ def answer(service: Callable[[], Service], event: dict[str, Any]) -> dict[str, A
     request = {name: value for name, value in event.items() if name != "operation"}
     try:
         return service().answer(event.get("operation", "fill-mask"), request)
-    except EngineUnavailable:
-        raise
     except FillMaskError as error:
+        if error.transient:
+            raise
         return problem(error)

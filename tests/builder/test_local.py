@@ -14,8 +14,7 @@ import pytest
 
 import handler
 from builder import local
-from fillmask.errors import EngineUnavailable
-from fillmask.queue.messages import UnreportableError
+from fillmask.errors import EngineUnavailable, UnreportableError
 
 TEXT = "今天天气很[MASK]。"
 COMMAND = (sys.executable, "-m", "builder.local")

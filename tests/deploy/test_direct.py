@@ -7,7 +7,7 @@ import pytest
 import handler
 from fillmask import direct as direct_api
 from fillmask.errors import EngineUnavailable, UnknownEvent
-from fillmask.requests.validate import loads
+from fillmask.requests import json_text
 from support import http_service
 from support.http_cases import (
     ANSWERED,
@@ -28,7 +28,7 @@ OPERATIONS = {FILL: "fill-mask", EMBED: "embed", SIMILAR: "similarity"}
 
 def event(case: Case) -> dict[str, Any] | None:
     """The body of a case over HTTP with its operation beside it, where that makes an event."""
-    body = loads(case.body.strip() or b"null") if case.body else None
+    body = json_text.read(case.body.strip() or b"null") if case.body else None
     return (
         body | {"operation": OPERATIONS[case.path]}
         if isinstance(body, dict) and case.path in OPERATIONS

@@ -5,8 +5,8 @@ import logging
 
 import pytest
 
-from fillmask.errors import EngineUnavailable
-from fillmask.queue.messages import QueueAdapter, UnreportableError, is_queue_event
+from fillmask.errors import EngineUnavailable, UnreportableError
+from fillmask.queue.messages import QueueAdapter, is_queue_event
 from fillmask.queue.results import RESULT_BYTES
 from support.queue_doubles import GOOD, Answerer, Json, Results, event, failures, ids, load, plenty
 

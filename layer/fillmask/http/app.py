@@ -13,12 +13,11 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from fillmask.errors import MethodNotAllowed, NotFound
 from fillmask.http import openapi, page
 from fillmask.http.respond import (
     JSON,
     PATHS,
-    MethodNotAllowed,
-    NotFound,
     Reply,
     guarded,
     refuse,

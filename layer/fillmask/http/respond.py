@@ -4,42 +4,22 @@ Both ways in end here, the lean one (http_events.py) and FastAPI's routes (http_
 construction. Knows JSON and status numbers; not paths, events or ASGI.
 """
 
-import json
 import logging
 import uuid
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from fillmask import limits
-from fillmask.errors import FillMaskError, InvalidJson
+from fillmask.errors import FillMaskError, InvalidJson, UnsupportedMediaType
 from fillmask.http import huggingface as hf
 from fillmask.operations.service import Service
 from fillmask.problem import problem
-from fillmask.requests.validate import loads
+from fillmask.requests import json_text
 
 JSON: Final = "application/json"
 PROBLEM: Final = "application/problem+json"
-COMPACT: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 log = logging.getLogger("fillmask")
-
-
-class UnsupportedMediaType(FillMaskError):
-    """A body that says it is not JSON, and is not."""
-
-    code = "unsupported_media_type"
-
-
-class NotFound(FillMaskError):
-    """There is nothing at this path."""
-
-    code = "not_found"
-
-
-class MethodNotAllowed(FillMaskError):
-    """The path does not take this method."""
-
-    code = "method_not_allowed"
 
 
 class Reply(NamedTuple):
@@ -87,7 +67,7 @@ def decode(content_type: str, body: bytes | None) -> Any:
         raise InvalidJson("The body is not the base64 it is said to be.")
     limits.check("body_bytes", len(body), "bytes of the body")
     try:
-        return loads(body)
+        return json_text.read(body)
     except InvalidJson:
         kind = content_type.partition(";")[0].strip().lower()
         if kind and kind != JSON and not kind.endswith("+json"):
@@ -127,4 +107,4 @@ def where(error: BaseException) -> str:
 
 def reply_json(status: int, media_type: str, content: Any) -> Reply:
     """A reply with a JSON body; NaN cannot pass."""
-    return Reply(status, media_type, COMPACT.encode(content).encode())
+    return Reply(status, media_type, json_text.write(content).encode())

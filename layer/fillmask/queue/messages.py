@@ -20,13 +20,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
 from fillmask import limits
-from fillmask.errors import FillMaskError, InvalidJson, InvalidRequest
+from fillmask.errors import FillMaskError, InvalidJson, InvalidRequest, UnreportableError
 from fillmask.problem import problem
 from fillmask.queue.results import BATCH_ENTRIES, Result, encode
-from fillmask.requests.validate import loads
+from fillmask.requests import json_text
 
 DEFAULT_OPERATION: Final = "fill-mask"
-PASSING: Final = frozenset({"engine_unavailable", "internal"})
 RESERVE_MS: Final = 2000  # for sending the results that wait, with its retry
 ID_CHARACTERS: Final = 256
 OPERATION_CHARACTERS: Final = 64
@@ -41,10 +40,6 @@ class Results(Protocol):
 
     def send(self, results: Sequence[Result]) -> set[str]:
         """Return the message ids whose results were not accepted."""
-
-
-class UnreportableError(Exception):
-    """A record without messageId: only failing the invocation keeps SQS from deleting it with the rest."""
 
 
 class Message(NamedTuple):
@@ -93,7 +88,7 @@ class QueueAdapter:
             return _fitting(head, {"result": _stable(self._answer(head["operation"], request))})
         except FillMaskError as error:
             logger.warning("queue: message %s: %s", message.id, error.code)
-            if self._results is None or error.code in PASSING:
+            if self._results is None or error.transient:
                 return None
             return encode({**head, "error": problem(error)})
         except Exception as error:  # noqa: BLE001  one message must not take the others down
@@ -183,13 +178,13 @@ def _group(record: Mapping[str, Any]) -> str | None:
 def _request(body: object) -> object:
     if not isinstance(body, str):
         raise InvalidJson("The record has no body.")
-    request = loads(body)
+    request = json_text.read(body)
     if (
         isinstance(request, dict)
         and request.get("Type") == "Notification"
         and "TopicArn" in request
     ):
-        request = loads(str(request.get("Message", "")))
+        request = json_text.read(str(request.get("Message", "")))
     return request
 
 

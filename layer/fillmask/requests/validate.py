@@ -1,4 +1,4 @@
-"""Strict JSON in, and requests checked against the schemas of schema.py.
+"""Requests checked against the schemas of schema.py.
 
 The validator knows just the keywords used there and needs no import: pydantic alone would cost a third of
 the time to a first answer. Reasons name fields and bounds, never the caller's values.
@@ -9,38 +9,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from fillmask import limits
-from fillmask.errors import InvalidJson, InvalidRequest, counted
+from fillmask.errors import InvalidRequest, counted
 from fillmask.requests.schema import Schema
-
-MAX_DIGITS: Final = (
-    19  # of a 64-bit id; a longer integer is over every bound here, and slow to convert
-)
-
-
-def loads(body: bytes | str) -> Any:
-    """Strict JSON: UTF-8, no key twice, bounded depth. Raises InvalidJson.
-
-    NaN, Infinity and integers too long to be meant pass as floats, which no field here accepts."""
-    try:
-        text = body.decode("utf-8-sig") if isinstance(body, bytes) else body
-        return json.loads(text, parse_int=_integer, object_pairs_hook=_object)
-    except UnicodeDecodeError:
-        raise InvalidJson("The body is not UTF-8.") from None
-    except json.JSONDecodeError as error:
-        raise InvalidJson(f"The body is not JSON: {error.msg} at character {error.pos}.") from None
-    except RecursionError:
-        raise InvalidJson("The body is nested too deep.") from None
-
-
-def _integer(digits: str) -> int | float:
-    return int(digits) if len(digits.lstrip("-")) <= MAX_DIGITS else float("inf")
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise InvalidJson("The body has an object with the same key twice.")
-    return found
 
 
 def validate(value: object, schema: Schema) -> dict[str, Any]:
