@@ -18,8 +18,8 @@ from builder.graph import calibrate, products
 from builder.graph import encoder as graph
 from builder.model import build
 from fillmask.model import manifest
-from fillmask.model.contract import Query
-from fillmask.model.onnx_engine import feeds
+from fillmask.model.contract import HIDDEN, Query
+from fillmask.model.feeds import encoder_feeds
 from support import checkpoints
 
 SHAPE: dict[str, Any] = {
@@ -50,7 +50,7 @@ def source(tmp_path: Path) -> Checkpoint:
 def hidden(made: Checkpoint, how: graph.Products) -> npt.NDArray[np.float32]:
     model = graph.write(made, how, None).SerializeToString()
     session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
-    return np.asarray(session.run(["hidden"], feeds(QUERIES))[0])
+    return np.asarray(session.run([HIDDEN], encoder_feeds(QUERIES))[0])
 
 
 def activations(made: Checkpoint, folder: Path) -> calibrate.Outputs:

@@ -87,7 +87,7 @@ def windows(model: Path, source: Path, text: str, most: int) -> list[npt.NDArray
         cut = min(most - 2, len(ids))
         near = [at for at in range(max(1, cut - (most - 2) // 8), cut + 1) if ids[at - 1] == end]
         cut = near[-1] if near and cut < len(ids) else cut
-        inside, ids = [special["start"], *ids[:cut], special["end"]], ids[cut:]
+        inside, ids = special.enclose(ids[:cut]), ids[cut:]
         states.append(hidden_states(tensors, inside, heads=4))
     return states
 

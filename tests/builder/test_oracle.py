@@ -14,8 +14,9 @@ from builder.checkpoint import reading as checkpoint
 from builder.checkpoint import tokenizer
 from builder.graph import encoder as graph
 from builder.graph import products
-from fillmask.model.contract import Query
-from fillmask.model.onnx_engine import OnnxEngine, feeds
+from fillmask.model.contract import TARGET_SCORES, Query
+from fillmask.model.feeds import encoder_feeds, head_feeds
+from fillmask.model.onnx_engine import OnnxEngine
 from fillmask.model.text import TextCodec
 from fillmask.operations.service import Service
 
@@ -45,14 +46,9 @@ def float32() -> onnxruntime.InferenceSession:
 def log_probabilities(session: Any, query: Query, vocabulary: int) -> npt.NDArray[np.float32]:
     """[positions, vocabulary] of one query."""
     count = len(query.positions)
-    inputs = feeds([query]) | {
-        "predict": np.arange(count),
-        "subwords": np.array(1),
-        "k": np.array([1]),
-        "targets": np.arange(vocabulary),
-    }
-    found: npt.NDArray[np.float32] = session.run(["target_scores"], inputs)[0]
-    return found
+    head = head_feeds(count, subwords=True, k=1, targets=np.arange(vocabulary))
+    found: npt.NDArray[np.float32] = session.run([TARGET_SCORES], encoder_feeds([query]) | head)[0]
+    return found[:count]
 
 
 @pytest.mark.parametrize("number", range(len(TEXTS)))
@@ -64,9 +60,8 @@ def test_float32_graph_equals_transformers(
     engine: OnnxEngine,
 ) -> None:
     encoded = codec.encode(TEXTS[number], lowercase=True)
-    special = engine.manifest.special
     query = Query(
-        [special["start"], *encoded.ids, special["end"]], [mask + 1 for mask in encoded.masks]
+        engine.manifest.special.enclose(encoded.ids), [mask + 1 for mask in encoded.masks]
     )
     ours = log_probabilities(float32, query, engine.manifest.vocabulary)
     assert ours.shape == golden[f"logp_{number}"].shape

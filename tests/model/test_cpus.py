@@ -8,17 +8,22 @@ from typing import Any
 
 import pytest
 
+from support.paths import LAYER, TESTS
+
 TEXTS = "60"
-BOUND = 0.06  # of a log-probability: integers cannot differ, float kernels round differently and tip a few of them
+
+# Of a log-probability. The integer products cannot differ; float kernels round differently, and tip
+# a few of the values that are quantised next.
+BOUND = 0.06
 
 
 def answers(*wrapper: str) -> list[list[Any]]:
     environment = os.environ | {
-        "PYTHONPATH": "layer:tests",
+        "PYTHONPATH": f"{LAYER}:{TESTS}",
         "OMP_NUM_THREADS": "1",
         "PYTHONMALLOC": "malloc",
     }
-    command = [*wrapper, sys.executable, "tests/answers.py", TEXTS]
+    command = [*wrapper, sys.executable, str(TESTS / "support" / "answers.py"), TEXTS]
     done = subprocess.run(
         command, env=environment, capture_output=True, text=True, timeout=240, check=True
     )

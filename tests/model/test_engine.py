@@ -1,8 +1,6 @@
-"""The engine: the same query gives the same numbers in every company, and work is bounded."""
+"""The engine: a query has the same answer in every company, and an error is one sentence."""
 
 import random
-import threading
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,23 +8,30 @@ import numpy as np
 import pytest
 
 from builder.model import verify
-from fillmask.model.contract import Prediction, Query
-from fillmask.model.onnx_engine import MAX_RUN_MASKS, MAX_RUN_TOKENS, OnnxEngine, plan_runs
+from fillmask.errors import EngineUnavailable
+from fillmask.model import onnx_engine
+from fillmask.model.contract import (
+    Prediction,
+    Query,
+)
+from fillmask.model.onnx_engine import OnnxEngine
 from fillmask.model.text import TextCodec
+from support.paths import MODEL
 
 
 @pytest.fixture(scope="module")
 def queries(engine: OnnxEngine, codec: TextCodec) -> list[Query]:
     """Sentences of every length, with one to five masks, and one near the model's limit."""
     chance = random.Random(7)
-    special, made = engine.manifest.special, []
+    special = engine.manifest.special
+    made = []
     sentences = verify.sentences()[:70]
     for sentence in [*sentences, "".join(sentences)[:250]]:
         ids = codec.encode(sentence, lowercase=True).ids[:254]
         masks = sorted(chance.sample(range(len(ids)), min(len(ids), chance.randint(1, 5))))
         for mask in masks:
-            ids[mask] = special["mask"]
-        made.append(Query([special["start"], *ids, special["end"]], [mask + 1 for mask in masks]))
+            ids[mask] = special.mask
+        made.append(Query(special.enclose(ids), [mask + 1 for mask in masks]))
     return made
 
 
@@ -105,45 +110,27 @@ def test_control_tokens_are_never_candidates_and_pieces_only_when_asked_for(
     assert len(all_of_them) == vocabulary - 5
 
 
-def test_runs_are_bounded_and_cover_every_query_once(queries: list[Query]) -> None:
-    chance = random.Random(3)
-    many = queries + [
-        Query([0] * chance.randint(3, 256), [1] * chance.randint(1, 64)) for _ in range(200)
-    ]
-    runs = plan_runs(many, MAX_RUN_MASKS)
-    assert sorted(index for run in runs for index in run) == list(range(len(many)))
-    for run in runs:
-        longest = max(len(many[index].ids) for index in run)
-        assert longest * len(run) <= MAX_RUN_TOKENS
-        assert sum(len(many[index].positions) for index in run) <= MAX_RUN_MASKS
+def test_a_graph_that_cannot_be_loaded_is_one_sentence(tmp_path: Path) -> None:
+    broken = tmp_path / "model.onnx"
+    broken.write_bytes(b"no graph")
+    with pytest.raises(EngineUnavailable, match=r"model\.onnx could not be loaded: .+") as caught:
+        onnx_engine.open_session(broken, onnx_engine.session_options(1))
+    assert "\n" not in caught.value.detail
 
 
-def test_unpacked_weights_give_the_same_numbers_and_give_way_to_packed_ones(
-    engine: OnnxEngine,
-    queries: list[Query],
+def test_a_graph_of_another_vocabulary_is_refused(engine: OnnxEngine) -> None:
+    other = engine.manifest._replace(vocabulary=21128)
+    with pytest.raises(EngineUnavailable, match=r"has 7902 tokens and model\.json says 21128"):
+        OnnxEngine.load(MODEL, other, threads=1)
+
+
+def test_a_run_that_fails_is_an_unavailable_engine(
+    engine: OnnxEngine, caplog: pytest.LogCaptureFixture
 ) -> None:
-    cold = OnnxEngine.load(Path("layer/model"), engine.manifest, threads=1, packed=False)
-    first = cold._session
-    assert predict(cold, queries[:8]) == predict(engine, queries[:8])
-    assert cold._session is first, "nothing is packed beside a first answer"
-    for query in queries:
-        assert predict(cold, [query]) == predict(engine, [query])
-    while any(thread.name == "pack" for thread in threading.enumerate()):
-        time.sleep(0.01)
-    assert cold._session is not first
-    assert predict(cold, queries) == predict(engine, queries)
-
-
-def test_threads_spin_once_the_imports_are_over(engine: OnnxEngine) -> None:
-    first = OnnxEngine.load(Path("layer/model"), engine.manifest, threads=2, packed=False)
-    packed = OnnxEngine.load(Path("layer/model"), engine.manifest, threads=2)
-    spins = [
-        made._session.get_session_options().get_session_config_entry(
-            "session.intra_op.allow_spinning"
-        )
-        for made in (first, packed)
-    ]
-    assert spins == ["0", "1"]
+    outside = Query([engine.manifest.vocabulary], [0])
+    with pytest.raises(EngineUnavailable, match="the log says why"):
+        engine.hidden([outside])
+    assert "the model failed to run" in caplog.text
 
 
 def test_hidden_states_alone_equal_hidden_states_in_a_batch(

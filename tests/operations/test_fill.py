@@ -37,8 +37,7 @@ class Small:
 
     def log_probability(self, ids: Sequence[int], position: int, token: int) -> float:
         """log P(token at position | ids), straight from the engine."""
-        special = self.engine.manifest.special
-        query = Query([special["start"], *ids, special["end"]], [position + 1])
+        query = Query(self.engine.manifest.special.enclose(ids), [position + 1])
         return self.engine.predict([query], 1, True, [token])[0][0].targets[0]
 
     def chain(self, ids: Sequence[int], positions: Sequence[int], tokens: Sequence[int]) -> float:
@@ -93,7 +92,7 @@ def test_targets_of_several_pieces_equal_brute_force(small: Small) -> None:
     for mask, at in zip(result["masks"], encoded.masks, strict=True):
         for target, candidate in zip(targets, mask["candidates"], strict=True):
             pieces = small.codec.encode(target, lowercase=True).ids
-            slot = [small.engine.manifest.special["mask"]] * len(pieces)
+            slot = [small.engine.manifest.special.mask] * len(pieces)
             ids = [*encoded.ids[:at], *slot, *encoded.ids[at + 1 :]]
             expected = small.chain(ids, range(at, at + len(pieces)), pieces)
             assert candidate["score"] == pytest.approx(expected, rel=1e-5)

@@ -1,18 +1,16 @@
 """Print the embedded model's first candidates for some texts, as JSON; run on two kinds of CPU and compared.
 
-python tests/answers.py COUNT
+python tests/support/answers.py COUNT
 """
 
 import json
 import sys
-from pathlib import Path
 
 from builder.model import verify
 from fillmask.model import manifest
 from fillmask.model.onnx_engine import OnnxEngine
 from fillmask.model.text import TextCodec
-
-MODEL = Path("layer/model")
+from support.paths import MODEL
 
 
 def main() -> None:

@@ -18,15 +18,10 @@ import numpy.typing as npt
 import onnx
 
 from builder.checkpoint.reading import Checkpoint, CheckpointError
-from fillmask.model.contract import Query
-from fillmask.model.manifest import Manifest
-from fillmask.model.onnx_engine import (
-    MAX_RUN_TOKENS,
-    OnnxEngine,
-    open_session,
-    plan_runs,
-    session_options,
-)
+from fillmask.model.contract import HIDDEN, Query
+from fillmask.model.feeds import MAX_RUN_TOKENS, plan_runs
+from fillmask.model.manifest import Manifest, Special
+from fillmask.model.onnx_engine import OnnxEngine, open_session, session_options
 from fillmask.model.text import TextCodec
 
 TEXTS: Final = Path(__file__).parents[1] / "data" / "calibration.txt"
@@ -71,15 +66,11 @@ def joints(layers: int) -> Iterator[Joint]:
         before = f"{layer}.output.LayerNorm"
 
 
-def queries(
-    codec: TextCodec, lowercase: bool, special: Mapping[str, int], most: int
-) -> list[Query]:
+def queries(codec: TextCodec, lowercase: bool, special: Special, most: int) -> list[Query]:
     """The calibration texts, and all of them as one of at most `most` tokens; every position is looked at."""
     lines = TEXTS.read_text(encoding="utf-8").splitlines()
     inside = [codec.encode(line, lowercase).ids[: most - 2] for line in [*lines, "".join(lines)]]
-    return [
-        Query([special["start"], *ids, special["end"]], list(range(len(ids) + 2))) for ids in inside
-    ]
+    return [Query(special.enclose(ids), list(range(len(ids) + 2))) for ids in inside]
 
 
 def activations(folder: Path, described: Manifest, layers: int, asked: Sequence[Query]) -> Outputs:
@@ -94,7 +85,7 @@ def activations(folder: Path, described: Manifest, layers: int, asked: Sequence[
     watched.write_bytes(model.SerializeToString())
     engine = OnnxEngine(open_session(watched, session_options(0)), described)
     runs = [
-        engine.run_encoder((*names, "hidden"), [asked[index] for index in run])
+        engine.run_encoder((*names, HIDDEN), [asked[index] for index in run])
         for run in plan_runs(asked, MAX_RUN_TOKENS)
     ]
     found = [np.concatenate(parts) for parts in zip(*runs, strict=True)]

@@ -5,19 +5,7 @@ pays for no padding and a row never sees its batch mates; only attention spreads
 The last layer runs for the wanted positions, the head for the predicted ones, and top-k inside the graph.
 How products are computed (float32 or INT8) is the business of the `Products` handed in.
 
-Inputs (int64 but where said), T tokens of B texts padded to L, Q query slots a text:
-    ids, places [T]       token ids; their positions inside their window
-    spread [B, L]         packed row of each slot (any row where padded)
-    keys [B, L] int32     1 where the slot holds a token
-    collect [T]           flat slot (of B*L) of each packed row
-    queries [B, Q]        packed row of each slot whose hidden state is wanted (any row where padded)
-    wanted [P]            flat slot (of B*Q) of each wanted position
-    predict [M]           which of the P positions go through the head; M even (see products.py)
-    subwords []           row of `allowed`: 0 whole words only, 1 continuation pieces too
-    k [1]                 candidates a position
-    targets [G]           token ids whose log-probability is wanted at every predicted position
-Outputs: hidden [P, H]; scores [M, k] and tokens [M, k], log-probabilities, highest first;
-    target_scores [M, G], log-probabilities over the whole vocabulary.
+fillmask/model/contract.py names and describes the inputs and outputs.
 """
 
 from typing import Any, Protocol
@@ -29,17 +17,34 @@ from onnx import TensorProto
 from builder.checkpoint.architecture import HEAD
 from builder.checkpoint.reading import Array, Checkpoint
 from builder.graph.nodes import CONTRIB, Described, Writer
+from fillmask.model.contract import (
+    ATTENTION_MASK,
+    COLLECT,
+    HIDDEN,
+    POSITIONS,
+    PREDICT,
+    QUERY_ROWS,
+    SCORES,
+    SPREAD,
+    SUBWORDS,
+    TARGET_SCORES,
+    TARGETS,
+    INPUT_IDS,
+    TOKENS,
+    TOP_K,
+    WANTED,
+)
 
 INPUTS: dict[str, list[Any]] = {
-    "ids": ["T"],
-    "places": ["T"],
-    "spread": ["B", "L"],
-    "keys": ["B", "L"],
-    "collect": ["T"],
-    "queries": ["B", "Q"],
-    "wanted": ["P"],
+    INPUT_IDS: ["T"],
+    POSITIONS: ["T"],
+    SPREAD: ["B", "L"],
+    ATTENTION_MASK: ["B", "L"],
+    COLLECT: ["T"],
+    QUERY_ROWS: ["B", "Q"],
+    WANTED: ["P"],
 }
-HEAD_INPUTS: dict[str, list[Any]] = {"predict": ["M"], "subwords": [], "k": [1], "targets": ["G"]}
+HEAD_INPUTS: dict[str, list[Any]] = {PREDICT: ["M"], SUBWORDS: [], TOP_K: [1], TARGETS: ["G"]}
 
 
 class Products(Protocol):
@@ -70,20 +75,20 @@ def write(checkpoint: Checkpoint, products: Products, allowed: Array | None) -> 
     x = layers.embed()
     for index in range(checkpoint.shape.layers):
         x = layers.encode(x, index, last=index == checkpoint.shape.layers - 1)
-    w.rename_last("hidden")
-    outputs: dict[str, Described] = {"hidden": (TensorProto.FLOAT, ["P", checkpoint.shape.hidden])}
+    w.rename_last(HIDDEN)
+    outputs: dict[str, Described] = {HIDDEN: (TensorProto.FLOAT, ["P", checkpoint.shape.hidden])}
     inputs = dict(INPUTS)
     if allowed is not None:
         _head(w, checkpoint, products, allowed)
         inputs |= HEAD_INPUTS
         outputs |= {
-            "scores": (TensorProto.FLOAT, ["M", "k"]),
-            "tokens": (TensorProto.INT64, ["M", "k"]),
-            "target_scores": (TensorProto.FLOAT, ["M", "G"]),
+            SCORES: (TensorProto.FLOAT, ["M", "k"]),
+            TOKENS: (TensorProto.INT64, ["M", "k"]),
+            TARGET_SCORES: (TensorProto.FLOAT, ["M", "G"]),
         }
     return w.model(
         {
-            name: (TensorProto.INT32 if name == "keys" else TensorProto.INT64, dims)
+            name: (TensorProto.INT32 if name == ATTENTION_MASK else TensorProto.INT64, dims)
             for name, dims in inputs.items()
         },
         outputs,
@@ -112,9 +117,9 @@ class _Layers:
         places = self.tensors["embeddings.position_embeddings.weight"]
         if "embeddings.token_type_embeddings.weight" in self.tensors:
             places = places + self.tensors["embeddings.token_type_embeddings.weight"][0]
-        rows = w.op("Gather", w.constant("places.table", places), "places", axis=0)
+        rows = w.op("Gather", w.constant("places.table", places), POSITIONS, axis=0)
         return self.norm(
-            w.op("Add", self.products.look_up(w, name, "ids"), rows), "embeddings.LayerNorm"
+            w.op("Add", self.products.look_up(w, name, INPUT_IDS), rows), "embeddings.LayerNorm"
         )
 
     def encode(self, x: str, index: int, *, last: bool) -> str:
@@ -124,12 +129,12 @@ class _Layers:
         if last:
             kept = w.op(
                 "Gather",
-                w.op("Reshape", "queries", w.constant("flat", np.array([-1]))),
-                "wanted",
+                w.op("Reshape", QUERY_ROWS, w.constant("flat", np.array([-1]))),
+                WANTED,
                 axis=0,
             )
             residual = w.op("Gather", x, kept, axis=0)
-            q = w.op("Gather", self._linear(ready, name, "query"), "queries", axis=0)
+            q = w.op("Gather", self._linear(ready, name, "query"), QUERY_ROWS, axis=0)
             k, v = self._by_head(self._linear(ready, name, "key", "value"), 2)
         else:
             residual = x
@@ -138,15 +143,22 @@ class _Layers:
             q = w.op(
                 "Gather",
                 thirds,
-                w.shared("Mul", "spread", w.constant("three", np.array(3))),
+                w.shared("Mul", SPREAD, w.constant("three", np.array(3))),
                 axis=0,
             )
             k, v = self._by_head(rows, 3)
         context = w.op(
-            "MultiHeadAttention", q, k, v, "", "keys", domain=CONTRIB, num_heads=self.shape.heads
+            "MultiHeadAttention",
+            q,
+            k,
+            v,
+            "",
+            ATTENTION_MASK,
+            domain=CONTRIB,
+            num_heads=self.shape.heads,
         )
         flat = w.op("Reshape", context, w.constant("rows", np.array([-1, self.shape.hidden])))
-        packed = w.op("Gather", flat, "wanted" if last else "collect", axis=0)
+        packed = w.op("Gather", flat, WANTED if last else COLLECT, axis=0)
         out = self._product(self.products.quantise(w, packed), f"{name}.attention.output.dense")
         x = self.norm(w.op("Add", out, residual), f"{name}.attention.output.LayerNorm")
         inner = self._product(self.products.quantise(w, x), f"{name}.intermediate.dense")
@@ -174,7 +186,7 @@ class _Layers:
         )
         slots = w.shared(
             "Unsqueeze",
-            w.shared("Mul", "spread", w.constant(f"pieces_{parts}", np.array(parts * heads))),
+            w.shared("Mul", SPREAD, w.constant(f"pieces_{parts}", np.array(parts * heads))),
             w.constant("heads_axis", np.array([1])),
         )
         spread = []
@@ -208,7 +220,7 @@ def _head(w: Writer, checkpoint: Checkpoint, products: Products, allowed: Array)
     """Masked-LM head, log-softmax over the whole vocabulary, top-k of what may be a candidate."""
     tensors, transform = checkpoint.tensors, HEAD + "transform"
     layers = _Layers(w, checkpoint, products)
-    x = products.quantise(w, w.op("Gather", "hidden", "predict", axis=0))
+    x = products.quantise(w, w.op("Gather", HIDDEN, PREDICT, axis=0))
     x = products.multiply(
         w,
         x,
@@ -224,8 +236,8 @@ def _head(w: Writer, checkpoint: Checkpoint, products: Products, allowed: Array)
         table = own
     logits = products.project(w, table, x, tensors[HEAD + "bias"])
     logp = w.op("LogSoftmax", logits, axis=-1)
-    mask = w.op("Gather", w.constant("allowed", allowed), "subwords", axis=0)
-    w.op("TopK", w.op("Add", logp, mask), "k", axis=-1, outputs=2)
-    w.nodes[-1].output[0], w.nodes[-1].output[1] = "scores", "tokens"
-    w.op("Gather", logp, "targets", axis=1)
-    w.rename_last("target_scores")
+    mask = w.op("Gather", w.constant("allowed", allowed), SUBWORDS, axis=0)
+    w.op("TopK", w.op("Add", logp, mask), TOP_K, axis=-1, outputs=2)
+    w.nodes[-1].output[0], w.nodes[-1].output[1] = SCORES, TOKENS
+    w.op("Gather", logp, TARGETS, axis=1)
+    w.rename_last(TARGET_SCORES)

@@ -14,9 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from builder.checkpoint.reading import CheckpointError
-from fillmask.model.contract import Query
+from fillmask.model.contract import TARGET_SCORES, Query
+from fillmask.model.feeds import MAX_RUN_MASKS, encoder_feeds, head_feeds, plan_runs
 from fillmask.model.manifest import Manifest
-from fillmask.model.onnx_engine import MAX_RUN_MASKS, OnnxEngine, feeds, plan_runs
+from fillmask.model.manifest import Special
+from fillmask.model.onnx_engine import OnnxEngine
 from fillmask.model.text import TextCodec
 from fillmask.operations.embed import Embedder, similarity
 
@@ -59,20 +61,14 @@ def sentences() -> list[str]:
     return (DATA / "sentences-cc0.txt").read_text(encoding="utf-8").splitlines()
 
 
-def blanks(codec: TextCodec, lowercase: bool, special: dict[str, int], most: int) -> list[Query]:
+def blanks(codec: TextCodec, lowercase: bool, special: Special, most: int) -> list[Query]:
     """Every seventh token of every sentence, each masked in a query of its own."""
     queries = []
     for sentence in sentences():
         ids = codec.encode(sentence, lowercase).ids[: most - 2]
         for index in range(BLANK_EVERY // 2, len(ids), BLANK_EVERY):
-            masked = [
-                special["start"],
-                *ids[:index],
-                special["mask"],
-                *ids[index + 1 :],
-                special["end"],
-            ]
-            queries.append(Query(masked, [index + 1]))
+            masked = [*ids[:index], special.mask, *ids[index + 1 :]]
+            queries.append(Query(special.enclose(masked), [index + 1]))
     return queries
 
 
@@ -83,13 +79,9 @@ def distributions(
     everything = np.arange(engine.manifest.vocabulary)
     for run in plan_runs(queries, MAX_RUN_MASKS):
         for index in run:
-            inputs = feeds([queries[index]]) | {
-                "predict": np.zeros(2, np.int64),
-                "subwords": np.array(1),
-                "k": np.array([1]),
-                "targets": everything,
-            }
-            yield index, engine.run(("target_scores",), inputs)[0][0]
+            head = head_feeds(1, subwords=True, k=1, targets=everything)
+            (scores,) = engine.run((TARGET_SCORES,), encoder_feeds([queries[index]]) | head)
+            yield index, scores[0]
 
 
 def agreement(ours: OnnxEngine, yardstick: OnnxEngine, queries: list[Query]) -> dict[str, float]:
@@ -119,7 +111,7 @@ def probe_report(engine: OnnxEngine, codec: TextCodec, asked: Sequence[Probe]) -
     right = []
     for number, probe in enumerate(asked):
         encoded = codec.encode(probe.text, lowercase)
-        query = Query([special["start"], *encoded.ids, special["end"]], [encoded.masks[0] + 1])
+        query = Query(special.enclose(encoded.ids), [encoded.masks[0] + 1])
         tokens = [
             codec.token(token) for token in engine.predict([query], 5, False, [])[0][0].tokens
         ]

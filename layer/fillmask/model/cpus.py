@@ -1,45 +1,53 @@
-"""How many CPUs this process may really use: Lambda's share by memory, a container's quota, its affinity.
+"""How many CPUs this process may really use: Lambda's share, a container's quota, its affinity.
 
-onnxruntime's own count is the host's, which under a quota of one means threads that wait for each other.
+onnxruntime counts the host's CPUs. Under a quota of one CPU, its threads wait for each other.
 """
 
 import os
 from pathlib import Path
 from typing import Final
 
-MEMORY_OF_ONE_CPU: Final = (
-    1769  # MB; Lambda's documentation: "at 1,769 MB, a function has the equivalent of one vCPU"
-)
+# Lambda's documentation: "At 1,769 MB, a function has the equivalent of one vCPU".
+MEMORY_MB_PER_CPU: Final = 1769
 CGROUP: Final = Path("/sys/fs/cgroup")
+MAY_LACK: Final = 0.35  # of a CPU that still gets a thread; a thread on less of one mostly waits
 
 
 def granted(memory_mb: int, cgroup: Path = CGROUP) -> float:
-    """CPUs, at least a small fraction; `memory_mb` is Lambda's setting, 0 where there is none."""
+    """CPUs granted, possibly a fraction; `memory_mb` is Lambda's setting, 0 elsewhere."""
     shares = [float(len(os.sched_getaffinity(0)))]
     if memory_mb:
-        shares.append(memory_mb / MEMORY_OF_ONE_CPU)
+        shares.append(memory_mb / MEMORY_MB_PER_CPU)
+
     quota = _quota(cgroup)
-    return min([*shares, quota]) if quota else min(shares)
+    if quota:
+        shares.append(quota)
+
+    return min(shares)
 
 
 def threads(cpus: float) -> int:
-    """Threads worth having on so many CPUs: a thread on a small part of one mostly waits."""
-    return max(1, int(cpus + 0.35))
+    """How many threads are worth having on so many CPUs; at least one."""
+    return max(1, int(cpus + MAY_LACK))
 
 
 def _quota(cgroup: Path) -> float | None:
-    """CPUs that the control group allows (v2, else v1); None without a limit."""
+    """CPUs that the control group allows (version 2, else version 1); None without a limit."""
+    version_2 = _text(cgroup / "cpu.max")
+    told = version_2 or " ".join(
+        _text(cgroup / "cpu" / name) for name in ("cpu.cfs_quota_us", "cpu.cfs_period_us")
+    )
+
     try:
-        quota, period = (cgroup / "cpu.max").read_text(encoding="ascii").split()
-    except (OSError, ValueError):
-        try:
-            quota, period = (
-                (cgroup / "cpu" / f"cpu.cfs_{name}_us").read_text(encoding="ascii")
-                for name in ("quota", "period")
-            )
-        except OSError:
-            return None
-    try:
-        return int(quota) / int(period) if int(quota) > 0 else None
-    except ValueError:  # "max"
+        quota, period = map(int, told.split())
+    except ValueError:  # no such files, or "max"
         return None
+    return quota / period if quota > 0 else None
+
+
+def _text(file: Path) -> str:
+    """What the file says; empty where it cannot be read."""
+    try:
+        return file.read_text(encoding="ascii")
+    except (OSError, ValueError):
+        return ""

@@ -82,12 +82,10 @@ class Embedder:
             return []
         special, pooling = self._manifest.special, self._manifest.pooling
         queries = []
-        for start, end in chunks(
-            len(ids), self._manifest.max_tokens - 2, self._codec.sentence_ends(ids)
-        ):
-            inside = [special["start"], *ids[start:end], special["end"]]
-            pooled = range(len(inside)) if pooling["special_tokens"] else range(1, len(inside) - 1)
-            queries.append(Query(inside, [0] if pooling["mode"] == "cls" else pooled))
+        for start, end in chunks(len(ids), self._manifest.capacity, self._codec.sentence_ends(ids)):
+            inside = special.enclose(ids[start:end])
+            pooled = range(len(inside)) if pooling.special_tokens else range(1, len(inside) - 1)
+            queries.append(Query(inside, [0] if pooling.mode == "cls" else pooled))
         return queries
 
 

@@ -52,7 +52,7 @@ class Filler:
     def __init__(self, engine: Engine, codec: TextCodec) -> None:
         self._engine, self._codec = engine, codec
         self._special = engine.manifest.special
-        self._capacity = engine.manifest.max_tokens - 2  # [CLS] and [SEP]
+        self._capacity = engine.manifest.capacity
 
     def answer(self, texts: Sequence[Encoded], options: Options) -> list[dict[str, Any]]:
         """One JSON value a text. Every text has a mask. Raises TooLarge before anything is computed."""
@@ -118,7 +118,7 @@ class Filler:
         encoded = self._codec.encode(target, lowercase)
         reasons = {
             "mask": bool(encoded.masks),
-            "unknown": self._special["unknown"] in encoded.ids,
+            "unknown": self._special.unknown in encoded.ids,
             "empty": not encoded.ids,
             "too_long": len(encoded.ids) > limits.MAX_PIECES,
         }
@@ -130,7 +130,7 @@ class Filler:
         return plan(len(text.ids), slots, self._capacity, ends)
 
     def _query(self, ids: Sequence[int], window: Window, positions: Sequence[int]) -> Query:
-        inside = [self._special["start"], *ids[window.start : window.end], self._special["end"]]
+        inside = self._special.enclose(ids[window.start : window.end])
         return Query(inside, [position - window.start + 1 for position in positions])
 
     def _independent(
@@ -181,7 +181,7 @@ class Filler:
         ids = [
             *text.ids[:at],
             *prefix,
-            *[self._special["mask"]] * (size - len(prefix)),
+            *[self._special.mask] * (size - len(prefix)),
             *text.ids[at + 1 :],
         ]
         (window,) = self._plan(text._replace(ids=ids), [(at, at + size - 1)])
