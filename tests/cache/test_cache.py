@@ -7,17 +7,8 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from fillmask.cache.memory import ENTRY_BYTES, Cache, MemoryCache, TieredCache
+from support.clock import Clock
 from support.paths import LAYER
-
-
-class Clock:
-    """A clock that stands until it is moved."""
-
-    def __init__(self) -> None:
-        self.now = 1_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 class Recorder:
@@ -142,7 +133,10 @@ def test_a_write_reaches_both_caches() -> None:
 
 def test_no_part_of_the_cache_imports_the_aws_sdk() -> None:
     code = (
-        "import sys, fillmask.cache, fillmask.cache_table, fillmask.cache_lazy, fillmask.queue_api;"
+        "import pkgutil, sys, importlib, fillmask.cache, fillmask.queue.results\n"
+        "for module in pkgutil.iter_modules(fillmask.cache.__path__):\n"
+        "    importlib.import_module(f'fillmask.cache.{module.name}')\n"
+        "assert {'fillmask.cache.table', 'fillmask.cache.lazy', 'fillmask.aws'} <= {*sys.modules}\n"
         "print(sorted({name.partition('.')[0] for name in sys.modules}"
         " & {'boto3', 'botocore', 'urllib3', 'fastapi', 'asyncio', 'dataclasses', 'concurrent'}))"
     )

@@ -1,4 +1,4 @@
-"""The table cache against DynamoDB Local: what it writes, what is a miss, how it splits its work."""
+"""The table cache against DynamoDB Local: what it writes, what is a miss, how it splits work."""
 
 import json
 import logging
@@ -7,7 +7,11 @@ from typing import Any
 
 import pytest
 
-from fillmask.cache.table import ATTRIBUTE_BYTES, ITEM_BYTES, SCHEMA, TableCache, connect, fits_item
+from fillmask.cache import item
+from fillmask.cache.breaker import PAUSE_SECONDS, Breaker
+from fillmask.cache.item import ATTRIBUTE_BYTES, ITEM_BYTES, SCHEMA
+from fillmask.cache.table import TableCache, connect
+from support.clock import Clock
 from support.dynamodb_local import ENVIRONMENT, DynamoDBLocal
 
 NOW = 1_800_000_000
@@ -31,8 +35,8 @@ class Table:
 
     def empty(self) -> None:
         while items := self.items():  # a scan ends at 1 MB
-            for item in items:
-                self.client.delete_item(TableName=self.name, Key={"k": item["k"]})
+            for found in items:
+                self.client.delete_item(TableName=self.name, Key={"k": found["k"]})
 
 
 @pytest.fixture(scope="module")
@@ -110,18 +114,27 @@ def test_any_number_of_keys_is_split_as_dynamodb_wants(table: Table, amount: int
     assert table.cache.get_many([*values, *values]) == values, "equal keys are asked for once"
 
 
-def test_nothing_asked_is_nothing_done() -> None:
-    cache = TableCache(None, "no-table", TTL)
+def test_nothing_asked_is_nothing_done(table: Table) -> None:
+    """Above all, it does not use up a try of a table that may have recovered."""
+    clock = Clock()
+    breaker = Breaker("The cache table", clock)
+    cache = TableCache(table.client, table.name, TTL, breaker=breaker)
+    breaker.failed("for this test")
+    clock.now += PAUSE_SECONDS
+
     assert cache.get_many([]) == {}
     cache.put_many({})
+    cache.put_many({"too large": bytes(ITEM_BYTES)})
+    assert breaker.allows(), "the first try after the pause is still to be had"
+    assert not breaker.allows(), "and there is one"
 
 
 def test_the_largest_item_is_written_and_a_larger_one_is_not(table: Table) -> None:
     largest = bytes(ITEM_BYTES - ATTRIBUTE_BYTES - 1)
     table.cache.put_many({"a": largest, "b": largest + b"\0", "c": b"1"})
     assert table.cache.get_many(["a", "b", "c"]) == {"a": largest, "c": b"1"}
-    assert fits_item("é" * 10, bytes(ITEM_BYTES - ATTRIBUTE_BYTES - 20))
-    assert not fits_item("é" * 10, bytes(ITEM_BYTES - ATTRIBUTE_BYTES - 19)), (
+    assert item.fits("é" * 10, bytes(ITEM_BYTES - ATTRIBUTE_BYTES - 20))
+    assert not item.fits("é" * 10, bytes(ITEM_BYTES - ATTRIBUTE_BYTES - 19)), (
         "bytes count, not characters"
     )
 
@@ -136,7 +149,7 @@ def test_more_than_one_answer_holds_is_asked_for_again(table: Table) -> None:
 
 
 class Grudging:
-    """A client that takes half of what it is handed, `times` times over, and hands back the rest."""
+    """A client that takes half of what it is handed, `times` times, and hands back the rest."""
 
     def __init__(self, client: Any, times: int) -> None:
         self._client = client
@@ -192,5 +205,5 @@ def test_the_environment_names_the_endpoint(
     cache = connect(table.name, TTL)
     cache.put_many({"a": b"1"})
     assert cache.get_many(["a"]) == {"a": b"1"}
-    assert [item["k"]["S"] for item in table.items()] == ["a"]
+    assert [found["k"]["S"] for found in table.items()] == ["a"]
     cache.close()

@@ -1,4 +1,4 @@
-"""Servers that behave as a DynamoDB endpoint should not: silent, slow, refusing, talking nonsense."""
+"""Servers that behave as DynamoDB should not: silent, slow, refusing, talking nonsense."""
 
 import json
 import socket

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
-from fillmask import limits
+from fillmask import aws, limits
 
 BATCH_ENTRIES: Final = 10
 BATCH_BYTES: Final = 1024 * 1024  # of one message, and of all messages of a batch
@@ -90,16 +90,8 @@ def encode(body: Mapping[str, Any]) -> str:
 
 
 def build_client() -> Any:
-    """Build an SQS client; region, endpoint and credentials come the SDK's usual ways."""
-    import botocore.session  # noqa: PLC0415  only where a result queue is configured
-    from botocore.config import Config  # noqa: PLC0415
-
-    config = Config(
-        connect_timeout=CONNECT_SECONDS,
-        read_timeout=READ_SECONDS,
-        retries={"total_max_attempts": 1},  # the one retry is made here
-    )
-    return botocore.session.get_session().create_client("sqs", config=config)
+    """An SQS client, whose time-outs leave a batch room for a second try."""
+    return aws.client("sqs", connect_seconds=CONNECT_SECONDS, read_seconds=READ_SECONDS)
 
 
 def _batches(results: Iterable[Result]) -> Iterator[list[Result]]:
