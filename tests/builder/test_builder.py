@@ -1,11 +1,10 @@
-"""Checkpoints in every form they come in become one model; what cannot be built is refused in one sentence."""
+"""Checkpoints in every form they come in become one model, which must agree with float32."""
 
 import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +13,15 @@ import onnx
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from builder.checkpoint import reading as checkpoint
-from builder.checkpoint import tokenizer
+from builder.checkpoint import wordpiece
+from builder.checkpoint.reading import Checkpoint
+from builder.checkpoint.wordpiece import Normaliser, WordPiece
 from builder.graph import products
-from builder.model import verify
 from builder.model.build import main
 from fillmask.model import manifest
 from support import checkpoints
 from support.checkpoint_forms import (
+    Change,
     config,
     decoder_bias,
     leftover_decoder,
@@ -33,28 +33,6 @@ from support.checkpoint_forms import (
     untouched_decoder,
     vocabulary,
 )
-
-SMALL: dict[str, Any] = {
-    "hidden": 64,
-    "layers": 2,
-    "heads": 4,
-    "ffn": 96,
-    "positions": 48,
-    "size": 200,
-}
-Change = Callable[[Path], object]
-
-
-@pytest.fixture
-def source(tmp_path: Path) -> Path:
-    """A small checkpoint with gamma/beta names, `bert.` prefix, tied decoder, vocab.txt, one safetensors file."""
-    return checkpoints.write(tmp_path / "source", **SMALL)
-
-
-@pytest.fixture
-def few_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The report is not what these tests are about."""
-    monkeypatch.setattr(verify, "sentences", lambda: ["秋天会落叶。", "永昌府是中国古代的一个府。"])
 
 
 def built(source: Path, *options: str) -> bytes:
@@ -86,14 +64,12 @@ def test_every_form_of_a_checkpoint_gives_the_same_model(source: Path, change: C
 
 @pytest.mark.usefixtures("few_sentences")
 def test_half_precision_is_read(source: Path) -> None:
-    tensors = load_file(source / "model.safetensors")
-    half = {name: tensor.astype(np.float16) for name, tensor in tensors.items()}
-    save_file(
-        {name: tensor.astype(np.float32) for name, tensor in half.items()},
-        source / "model.safetensors",
-    )
+    path = source / "model.safetensors"
+    half = {name: tensor.astype(np.float16) for name, tensor in load_file(path).items()}
+    save_file({name: tensor.astype(np.float32) for name, tensor in half.items()}, path)
     expected = built(source)
-    save_file(half, source / "model.safetensors")
+
+    save_file(half, path)
     assert built(source) == expected
 
 
@@ -113,11 +89,15 @@ def test_embeddings_without_a_token_are_kept_and_never_candidates(
     vocabulary(source, lambda lines: [*lines[:-6], ""])  # lines end with an empty one
     built(source)
     assert "5 embeddings have no token" in capsys.readouterr().err
-    made = checkpoint.load(source)
-    assert len(made.vocabulary) == made.shape.vocabulary == 200
-    assert len(set(made.vocabulary[195:])) == 5
-    assert np.isneginf(tokenizer.allowed(made.vocabulary)[:, 195:]).all()
-    assert not np.isneginf(tokenizer.allowed(made.vocabulary)[1, 100:195]).any()
+
+    checkpoint = Checkpoint.load(source)
+    tokens = checkpoint.wordpiece.tokens
+    assert len(tokens) == checkpoint.shape.vocabulary == 200
+    assert len(set(tokens[195:])) == 5
+
+    allowed = wordpiece.allowed(tokens)
+    assert np.isneginf(allowed[:, 195:]).all()
+    assert not np.isneginf(allowed[1, 100:195]).any()
 
 
 def test_a_head_that_predicts_no_chinese_stops_the_build(
@@ -126,11 +106,9 @@ def test_a_head_that_predicts_no_chinese_stops_the_build(
     assert main([str(source), "--out", str(source.parent / "out")]) == 1
     said = capsys.readouterr().err
     assert "float32: 0 of 62 probes right in the first candidate, 0 in the first five" in said
-    assert (
-        "masked-LM head does not predict Chinese (right in the first five candidates on 0 of 62 probes"
-        in said
-    )
-    assert "--task embed builds it for embeddings; --force keeps it all the same." in said
+    assert "masked-LM head does not predict Chinese" in said
+    assert "(right in the first five candidates on 0 of 62 probes" in said
+    assert "--task embed builds it for embeddings; --force keeps it anyway." in said
     assert not (source.parent / "out").exists()
 
 
@@ -144,10 +122,11 @@ def test_a_model_that_disagrees_with_float32_stops_the_build(
         return np.rint(weight / scales).astype(np.int8), scales
 
     monkeypatch.setattr(products, "pair_safe", coarse)
-    assert main([str(source), "--out", str(source.parent / "out")]) == 1
-    assert "of the blanks, and 95% is the least" in capsys.readouterr().err
-    assert not (source.parent / "out").exists()
-    assert main([str(source), "--out", str(source.parent / "out"), "--force"]) == 0
+    out = source.parent / "out"
+    assert main([str(source), "--out", str(out)]) == 1
+    assert "of the blanks, and the minimum is 95%" in capsys.readouterr().err
+    assert not out.exists()
+    assert main([str(source), "--out", str(out), "--force"]) == 0
 
 
 def test_weights_are_pair_safe_and_well_used() -> None:
@@ -161,41 +140,38 @@ def test_weights_are_pair_safe_and_well_used() -> None:
 
 @pytest.mark.usefixtures("few_sentences")
 def test_the_embedded_model_is_what_the_builder_makes_of_its_checkpoint(tmp_path: Path) -> None:
-    shutil.copytree("layer/builder/default-model", tmp_path / "source")
-    assert (
-        main(
-            [str(tmp_path / "source"), "--out", str(tmp_path / "out"), "--name", "fillmask-zh-mini"]
-        )
-        == 0
-    )
-    ours, made = (
-        json.loads(Path(folder, "model.json").read_text())
-        for folder in ("layer/model", tmp_path / "out")
-    )
+    source, out = tmp_path / "source", tmp_path / "out"
+    shutil.copytree("layer/builder/default-model", source)
+    assert main([str(source), "--out", str(out), "--name", "fillmask-zh-mini"]) == 0
+
+    ours = json.loads(Path("layer/model/model.json").read_text())
+    made = json.loads((out / "model.json").read_text())
     assert made["digest"] == ours["digest"]
     assert made["files"] == ours["files"]
 
 
 @pytest.mark.parametrize(
-    ("vocabulary", "options", "folds"),
+    ("tokens", "said", "folds"),
     [
-        (["[PAD]", "a", "中"], {}, True),
-        (["[PAD]", "a", "A"], {}, False),
-        (["a", "A"], {"do_lower_case": True}, True),
-        (["[UNK]", "<S>", "a"], {"do_lower_case": False}, True),
+        (["[PAD]", "a", "中"], None, True),
+        (["[PAD]", "a", "A"], None, False),
+        (["a", "A"], True, True),
+        (["[UNK]", "<S>", "a"], False, True),
     ],
 )
 def test_capitals_are_folded_by_measurement(
-    vocabulary: list[str], options: dict[str, Any], folds: bool
+    tokens: list[str], said: bool | None, folds: bool
 ) -> None:
-    assert tokenizer.folds_capitals(vocabulary, options) is folds
+    normaliser = Normaliser(said, strip_accents=None, split_ideographs=None)
+    assert wordpiece.folds_capitals(WordPiece(tokens, normaliser)) is folds
 
 
 @pytest.mark.slow
 def test_bert_base_shape_in_size_and_memory(tmp_path: Path) -> None:
     source = checkpoints.write(tmp_path / "base")
     script = (
-        "import resource, sys\nfrom builder import build, hub, verify\nfrom pathlib import Path\n"
+        "import resource, sys\nfrom pathlib import Path\n"
+        "from builder.checkpoint import hub\nfrom builder.model import build, verify\n"
         "verify.sentences = lambda: ['秋天会落叶。']\n"  # the report is not what is measured here
         "build.build(hub.find(sys.argv[1]), Path(sys.argv[2]), force=True)\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"

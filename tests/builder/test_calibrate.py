@@ -11,12 +11,12 @@ import onnxruntime
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from builder.checkpoint import hub, tokenizer
-from builder.checkpoint import reading as checkpoint
+from builder.checkpoint import hub
 from builder.checkpoint.reading import Checkpoint
 from builder.graph import calibrate, products
 from builder.graph import encoder as graph
-from builder.model import build
+from builder.model import model_folder
+from builder.model.plan import draw_up
 from fillmask.model import manifest
 from fillmask.model.contract import HIDDEN, Query
 from fillmask.model.feeds import encoder_feeds
@@ -44,7 +44,7 @@ def source(tmp_path: Path) -> Checkpoint:
         if name.endswith("LayerNorm.beta") and name.startswith("bert."):
             tensor[STANDING] = 40
     save_file(tensors, folder / "model.safetensors")
-    return checkpoint.load(folder)
+    return Checkpoint.load(folder)
 
 
 def hidden(made: Checkpoint, how: graph.Products) -> npt.NDArray[np.float32]:
@@ -55,13 +55,8 @@ def hidden(made: Checkpoint, how: graph.Products) -> npt.NDArray[np.float32]:
 
 def activations(made: Checkpoint, folder: Path) -> calibrate.Outputs:
     """What the builder measures of a checkpoint's float32 model."""
-    plan = build.Plan(
-        hub.find(str(made.folder)),
-        made,
-        tokenizer.write(made.vocabulary, made.tokenizer_options),
-        None,
-    )
-    build._write(folder, plan, products.Float32())
+    plan = draw_up(hub.find(str(folder.parent / "source")), "fill-mask")
+    model_folder.write(folder, plan._replace(checkpoint=made), products.Float32())
     return calibrate.activations(folder, manifest.read(folder), made.shape.layers, QUERIES)
 
 
@@ -141,5 +136,5 @@ def test_the_embedded_model_has_constant_scales_alone_where_a_layernorm_feeds() 
     steps = {
         tensor.name for tensor in model.graph.initializer if tensor.name.endswith("LayerNorm.step")
     }
-    shape = checkpoint.load(Path("layer/builder/default-model")).shape
+    shape = Checkpoint.load(Path("layer/builder/default-model")).shape
     assert steps == {f"{joint.norm}.step" for joint in calibrate.joints(shape.layers)}

@@ -1,5 +1,7 @@
-"""A checkpoint from a Hub id: the real client against a stub of the Hub's HTTP, in a process of its own (the
-client reads HF_ENDPOINT when it is imported)."""
+"""A checkpoint from a Hub id: the real client against a stub of the Hub's HTTP.
+
+Builds run in processes of their own, because the client reads HF_ENDPOINT when it is imported.
+"""
 
 import hashlib
 import json
@@ -149,12 +151,12 @@ def test_weights_are_chosen_among_those_that_would_be_fetched(hub: Hub, tmp_path
 @pytest.mark.parametrize(
     ("name", "environment", "says"),
     [
-        ("someone/else", {}, "someone/else is no folder, and the Hub has no such repository"),
-        (NAME, {"HF_HUB_OFFLINE": "1"}, f"{NAME} is no folder, and HF_HUB_OFFLINE keeps"),
+        ("someone/else", {}, "someone/else is not a folder, and the Hub has no such repository"),
+        (NAME, {"HF_HUB_OFFLINE": "1"}, f"{NAME} is not a folder, and HF_HUB_OFFLINE keeps"),
         (
             NAME,
             {"HF_ENDPOINT": "http://127.0.0.1:9"},
-            f"{NAME} is no folder, and the Hub could not be reached.",
+            f"{NAME} is not a folder, and the Hub could not be reached.",
         ),
         (
             "no such folder/at all/here",

@@ -1,4 +1,4 @@
-"""Our float32 graph against transformers, and the shipped INT8 file's embeddings, on stored golden numbers."""
+"""Our float32 graph, and the shipped INT8 model's embeddings, against numbers of transformers."""
 
 import json
 from pathlib import Path
@@ -10,8 +10,8 @@ import onnx
 import onnxruntime
 import pytest
 
-from builder.checkpoint import reading as checkpoint
-from builder.checkpoint import tokenizer
+from builder.checkpoint import wordpiece
+from builder.checkpoint.reading import Checkpoint
 from builder.graph import encoder as graph
 from builder.graph import products
 from fillmask.model.contract import TARGET_SCORES, Query
@@ -35,8 +35,9 @@ def golden() -> Any:
 @pytest.fixture(scope="module")
 def float32() -> onnxruntime.InferenceSession:
     """The float32 graph of the embedded model's checkpoint, as the builder writes it."""
-    loaded = checkpoint.load(CHECKPOINT)
-    model = graph.write(loaded, products.Float32(), tokenizer.allowed(loaded.vocabulary))
+    checkpoint = Checkpoint.load(CHECKPOINT)
+    allowed = wordpiece.allowed(checkpoint.wordpiece.tokens)
+    model = graph.write(checkpoint, products.Float32(), allowed)
     assert not onnx.checker.check_model(model)
     return onnxruntime.InferenceSession(
         model.SerializeToString(), providers=["CPUExecutionProvider"]

@@ -1,9 +1,10 @@
-"""Make golden.npz with transformers and torch, the outside oracle; neither is part of the suite's environment.
+"""Makes golden.npz with transformers and torch, the outside oracle.
 
     python tests/golden/make.py layer/builder/default-model tests/golden/golden.npz
 
-For each text of texts.json: log-probabilities [masks, vocabulary] at its masks, and the mean of the last hidden
-states over the real tokens, normalised. float32, one text at a time, so that nothing is padded.
+Neither is part of the suite's environment. For each text of texts.json: log-probabilities
+[masks, vocabulary] at its masks, and the mean of the last hidden states over the text's tokens,
+normalised. In float32 and one text at a time, so that nothing is padded.
 """
 
 import json
@@ -22,13 +23,16 @@ def make(checkpoint: Path) -> dict[str, Any]:
     texts = json.loads((Path(__file__).parent / "texts.json").read_text(encoding="utf-8"))
     tokenizer = BertTokenizer.from_pretrained(checkpoint)
     model = BertForMaskedLM.from_pretrained(checkpoint, attn_implementation="eager").eval()
+
     arrays = {}
     with torch.no_grad():
         for number, text in enumerate(texts):
             inputs = tokenizer(text, return_tensors="pt")
             output = model(**inputs, output_hidden_states=True)
+
             masks = inputs["input_ids"][0] == tokenizer.mask_token_id
             arrays[f"logp_{number}"] = output.logits[0][masks].log_softmax(-1).numpy()
+
             mean = output.hidden_states[-1][0, 1:-1].mean(0).numpy()
             arrays[f"embedding_{number}"] = mean / np.linalg.norm(mean)
     return arrays

@@ -1,9 +1,10 @@
-"""Make minilm.npz with transformers and torch: embeddings of all-MiniLM-L6-v2 as sentence-transformers defines them.
+"""Makes minilm.npz with transformers and torch: embeddings of all-MiniLM-L6-v2.
 
     python tests/golden/make_minilm.py CHECKPOINT tests/golden/minilm.npz
 
-For the texts of embed_texts.json: the mean of the last hidden states over all tokens, [CLS] and [SEP] included,
-normalised. float32, one text at a time, so that nothing is padded.
+As sentence-transformers defines them, for the texts of embed_texts.json: the mean of the last
+hidden states over all tokens, [CLS] and [SEP] included, normalised. In float32 and one text at a
+time, so that nothing is padded.
 """
 
 import json
@@ -22,6 +23,7 @@ def make(checkpoint: Path) -> Any:
     texts = json.loads((Path(__file__).parent / "embed_texts.json").read_text(encoding="utf-8"))
     tokenizer = BertTokenizer.from_pretrained(checkpoint)
     model = BertModel.from_pretrained(checkpoint, attn_implementation="eager").eval()
+
     rows = []
     with torch.no_grad():
         for text in texts:

@@ -24,7 +24,7 @@ from support.paths import MODEL
 def queries(engine: OnnxEngine, codec: TextCodec) -> list[Query]:
     """Sentences with one mask each."""
     described = engine.manifest
-    blanks = verify.blanks(codec, described.lowercase, described.special, described.max_tokens)
+    blanks = verify.blanks(codec, described)
     return blanks[:60:2]
 
 

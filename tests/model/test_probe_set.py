@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from builder.model import verify
-from builder.model.verify import Probe
+from builder.model import probes, verify
+from builder.model.probes import Probe, ProbeCount, ProbeResults
 from fillmask.model.contract import Query
 from fillmask.model.onnx_engine import OnnxEngine
 from fillmask.model.text import TextCodec
 from support import probe_set
 from support.paths import CHECKPOINT, MODEL
 
-PROBES = verify.probes(probe_set.FILE)
+PROBES = probes.read(probe_set.FILE)
 SPECIAL = re.compile(r"\[[A-Z]+\]")
 PER_KIND = 25  # prompts of each kind in each half
 
@@ -51,7 +51,7 @@ def test_a_prompt_has_one_mask_and_known_tokens(codec: TextCodec) -> None:
 
 
 def test_the_halves_have_as_many_prompts_of_each_of_the_kinds_of_the_62() -> None:
-    kinds = {probe.kind for probe in verify.probes()}
+    kinds = {probe.kind for probe in probes.read()}
     counted = Counter((probe.kind, probe.half) for probe in PROBES)
     assert counted == {(kind, half): PER_KIND for kind in kinds for half in probe_set.HALVES}
 
@@ -62,7 +62,7 @@ def test_no_prompt_and_no_filled_sentence_stands_twice() -> None:
 
 
 def test_no_prompt_is_one_of_the_62() -> None:
-    asked = verify.probes()
+    asked = probes.read()
     assert filled(PROBES).isdisjoint(filled(asked))
     assert not list(probe_set.occurrences(PROBES, "\n".join(filled(asked))))
 
@@ -101,12 +101,12 @@ def test_the_score_counts_the_first_and_the_first_five(
     engine: OnnxEngine, codec: TextCodec
 ) -> None:
     text = "今天天气很[MASK]。"
-    special, encoded = engine.manifest.special, codec.encode(text, lowercase=True)
-    query = Query([special["start"], *encoded.ids, special["end"]], [encoded.masks[0] + 1])
+    encoded = codec.encode(text, lowercase=True)
+    query = Query(engine.manifest.special.enclose(encoded.ids), [encoded.masks[0] + 1])
     ranked = [codec.token(token) for token in engine.predict([query], 6, False, [])[0][0].tokens]
     asked = [Probe(text, [ranked[place]], "everyday") for place in (0, 4, 5)]
-    report = verify.probe_report(engine, codec, asked)
-    assert report == {"kinds": {"everyday": {"probes": 3, "top1": 1, "top5": 2}}, "right": [0]}
+    results = probes.score(engine, codec, asked)
+    assert results == ProbeResults({"everyday": ProbeCount(3, top1=1, top5=2)}, right=[0])
 
 
 def test_the_score_is_of_the_open_half_unless_told(

@@ -1,4 +1,4 @@
-"""Checkpoints whose vectors could not be had, or not well enough: one sentence, and nothing written."""
+"""Checkpoints whose vectors cannot be had, or not well enough: one sentence, nothing written."""
 
 import json
 from collections.abc import Callable
@@ -85,7 +85,7 @@ REFUSED: list[tuple[Callable[[Path], object], str]] = [
     (library(truncate_dim=32), "cuts its vectors to 32 dimensions"),
     (
         lambda folder: (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 2}'),
-        "3 is the least",
+        "the minimum is 3",
     ),
     (
         lambda folder: (folder / "tokenizer_config.json").write_text(
@@ -132,7 +132,7 @@ def test_embeddings_that_disagree_with_float32_stop_the_build(
     monkeypatch.setattr(products, "pair_safe", reversed_sign)
     source = checkpoints.sentence_transformer(tmp_path / "source", CLS, **SMALL)
     assert main([str(source), "--out", str(tmp_path / "out"), "--task", "embed"]) == 1
-    assert "0.99 is the least; --force keeps it all the same." in capsys.readouterr().err
+    assert "the minimum is 0.99; --force keeps it anyway." in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
     assert main([str(source), "--out", str(tmp_path / "out"), "--task", "embed", "--force"]) == 0
     assert manifest.read(tmp_path / "out").content["report"]["embeddings"]["mean_cosine"] < 0.99

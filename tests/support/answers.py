@@ -17,7 +17,7 @@ def main() -> None:
     """[[tokens, log-probabilities] of each probe]."""
     engine = OnnxEngine.load(MODEL, described := manifest.read(MODEL), threads=1)
     codec = TextCodec.load(MODEL, described)
-    queries = verify.blanks(codec, described.lowercase, described.special, described.max_tokens)
+    queries = verify.blanks(codec, described)
     picked = queries[:: len(queries) // int(sys.argv[1])]
     print(json.dumps([[row.tokens, row.scores] for (row,) in engine.predict(picked, 8, False, [])]))
 

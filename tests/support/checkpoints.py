@@ -1,20 +1,30 @@
-"""Random BERT checkpoints of any shape, in the forms that real ones have. Random weights mean nothing, but
-have the sizes, names and costs of the real thing.
+"""Random BERT checkpoints of any shape, in the forms that real ones have.
 
-    python tests/checkpoints.py DIR      bert-base-chinese's shape: 12 x 768, 21,128 tokens
+Random weights mean nothing, but have the sizes, names and costs of real ones.
+
+    python tests/support/checkpoints.py DIR    bert-base-chinese's shape: 12 x 768, 21,128 tokens
 """
 
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 from safetensors.numpy import load_file, save_file
 
 Tensors = dict[str, npt.NDArray[np.float32]]
-SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+SPECIAL: Final = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+# Sizes of a checkpoint that is built in a second.
+SMALL: Final[dict[str, Any]] = {
+    "hidden": 64,
+    "layers": 2,
+    "heads": 4,
+    "ffn": 96,
+    "positions": 48,
+    "size": 200,
+}
 
 
 def vocabulary(size: int) -> list[str]:
@@ -22,6 +32,7 @@ def vocabulary(size: int) -> list[str]:
     ascii_words = [chr(code) for code in range(33, 127) if not chr(code).isupper()]
     tokens = SPECIAL + ascii_words + [f"##{c}" for c in ascii_words if c.isalnum()]
     tokens += list("。，、；：？！“”（）《》…—～")
+
     ideographs = (chr(code) for code in [*range(0x4E00, 0xA000), *range(0x3400, 0x4DC0)])
     while len(tokens) < size:
         tokens.append(next(ideographs))
@@ -31,7 +42,10 @@ def vocabulary(size: int) -> list[str]:
 def tensors(
     hidden: int, layers: int, ffn: int, positions: int, size: int, seed: int = 0
 ) -> Tensors:
-    """Tensors under the names of bert-base-chinese: `bert.` prefix, gamma and beta, no decoder.weight."""
+    """Tensors as bert-base-chinese has them.
+
+    Their names begin with `bert.` and say gamma and beta; there is no decoder.weight.
+    """
     random = np.random.default_rng(seed)
 
     def normal(*shape: int) -> npt.NDArray[np.float32]:
@@ -45,19 +59,17 @@ def tensors(
     }
 
     def dense(name: str, rows: int, columns: int) -> None:
-        named[f"{name}.weight"], named[f"{name}.bias"] = normal(rows, columns), normal(rows)
+        named[f"{name}.weight"] = normal(rows, columns)
+        named[f"{name}.bias"] = normal(rows)
 
     def norm(name: str) -> None:
-        named[f"{name}.LayerNorm.gamma"], named[f"{name}.LayerNorm.beta"] = (
-            1 + normal(hidden),
-            normal(hidden),
-        )
+        named[f"{name}.LayerNorm.gamma"] = 1 + normal(hidden)
+        named[f"{name}.LayerNorm.beta"] = normal(hidden)
 
     norm("bert.embeddings")
-    for index in range(layers):
-        layer = f"bert.encoder.layer.{index}"
-        for part in ("query", "key", "value"):
-            dense(f"{layer}.attention.self.{part}", hidden, hidden)
+    for layer in (f"bert.encoder.layer.{index}" for index in range(layers)):
+        for projection in ("query", "key", "value"):
+            dense(f"{layer}.attention.self.{projection}", hidden, hidden)
         dense(f"{layer}.attention.output.dense", hidden, hidden)
         norm(f"{layer}.attention.output")
         dense(f"{layer}.intermediate.dense", ffn, hidden)
@@ -84,7 +96,6 @@ def write(
     """A Hugging Face folder: config.json, model.safetensors, vocab.txt, tokenizer_config.json."""
     tokens = tokens or vocabulary(size)
     size = len(tokens)
-    folder.mkdir(parents=True, exist_ok=True)
     described = {
         "model_type": "bert",
         "architectures": ["BertForMaskedLM"],
@@ -99,6 +110,8 @@ def write(
         "vocab_size": size,
         "pad_token_id": 0,
     }
+
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(json.dumps(described | config), encoding="utf-8")
     (folder / "vocab.txt").write_text("\n".join(tokens) + "\n", encoding="utf-8")
     (folder / "tokenizer_config.json").write_text('{"do_lower_case": false}', encoding="utf-8")
@@ -115,35 +128,40 @@ def sentence_transformer(
     limits: dict[str, Any] | None = None,
     **shape: Any,
 ) -> Path:
-    """The same without a head, as sentence-transformers lays it out: modules.json, 1_Pooling, and the encoder in
-    the folder itself or in one below it, under names without `bert.`."""
+    """The same without a head, as sentence-transformers lays it out.
+
+    There is modules.json and 1_Pooling. The encoder lies in the folder itself or in one below it,
+    and its tensors' names do not begin with `bert.`.
+    """
     inside = write(folder / encoder, **shape)
-    bare = {
-        name.removeprefix("bert."): tensor
-        for name, tensor in load_file(inside / "model.safetensors").items()
-        if name.startswith("bert.")
-    }
-    save_file(bare, inside / "model.safetensors")
+    _leave_encoder(inside / "model.safetensors")
+
     paths = {"Transformer": encoder, "Pooling": "1_Pooling"} | {step: f"2_{step}" for step in steps}
-    (folder / "modules.json").write_text(
-        json.dumps(
-            [
-                {
-                    "idx": index,
-                    "name": str(index),
-                    "path": path,
-                    "type": f"sentence_transformers.models.{step}",
-                }
-                for index, (step, path) in enumerate(paths.items())
-            ]
-        ),
-        encoding="utf-8",
-    )
+    modules = [
+        {
+            "idx": index,
+            "name": str(index),
+            "path": path,
+            "type": f"sentence_transformers.models.{step}",
+        }
+        for index, (step, path) in enumerate(paths.items())
+    ]
+    (folder / "modules.json").write_text(json.dumps(modules), encoding="utf-8")
+
     (folder / "1_Pooling").mkdir()
     (folder / "1_Pooling" / "config.json").write_text(json.dumps(pooling), encoding="utf-8")
     if limits is not None:
         (inside / "sentence_bert_config.json").write_text(json.dumps(limits), encoding="utf-8")
     return folder
+
+
+def _leave_encoder(path: Path) -> None:
+    encoder = {
+        name.removeprefix("bert."): tensor
+        for name, tensor in load_file(path).items()
+        if name.startswith("bert.")
+    }
+    save_file(encoder, path)
 
 
 if __name__ == "__main__":

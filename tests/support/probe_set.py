@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from builder.model import verify
-from builder.model.verify import Probe
+from builder.model import probes
+from builder.model.probes import Probe
 from fillmask.model import manifest
 from fillmask.model.onnx_engine import OnnxEngine
 from fillmask.model.text import TextCodec
@@ -69,14 +69,12 @@ def _score(options: argparse.Namespace) -> int:
     described = manifest.read(options.model)
     engine = OnnxEngine.load(options.model, described, threads=1)
     codec = TextCodec.load(options.model, described)
-    asked = [probe for probe in verify.probes(FILE) if probe.half == options.half]
-    report = verify.probe_report(engine, codec, asked)
+    asked = [probe for probe in probes.read(FILE) if probe.half == options.half]
+    results = probes.score(engine, codec, asked)
 
     print(f"{'kind':<14}{'prompts':>8}{'top-1':>8}{'top-5':>8}")
-    for kind, row in report["kinds"].items():
-        print(f"{kind:<14}{row['probes']:>8}{row['top1']:>8}{row['top5']:>8}")
-    count, top1, top5 = verify.totals(report)
-    print(f"{'all':<14}{count:>8}{top1:>8}{top5:>8}")
+    for kind, count in [*results.kinds.items(), ("all", results.total)]:
+        print(f"{kind:<14}{count.probes:>8}{count.top1:>8}{count.top5:>8}")
     return 0
 
 
@@ -84,7 +82,7 @@ def _compare(options: argparse.Namespace) -> int:
     files = sorted(options.folder.glob("*.txt"))
     if not files:
         sys.exit(f"error: no .txt file in {options.folder}")
-    asked, count = verify.probes(FILE), 0
+    asked, count = probes.read(FILE), 0
     for file in files:
         for found in occurrences(asked, file.read_text(encoding="utf-8")):
             print(f"{file.name}: {found.prompt} {found.token}")

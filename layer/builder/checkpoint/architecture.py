@@ -1,88 +1,138 @@
-"""BERT's architecture in numbers: the sizes a configuration gives, and the tensors they ask for. It reads no file."""
+"""How a kind of checkpoint is described: what its configuration and its tensors are called.
+
+An architecture is one value of the type Architecture; bert.py holds BERT's. Reads no file.
+"""
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
-Named = tuple[str, tuple[int, ...]]
-HEAD = "cls.predictions."
-LEAST_POSITIONS = 3
-LEAST_BLOCK = 16  # of MatMulNBits, which multiplies with the embedding table
-
 
 class Shape(NamedTuple):
-    """Sizes of the architecture, under the names of transformers' BertConfig where they are long."""
+    """The sizes of one checkpoint."""
 
     layers: int
     hidden: int
     heads: int
-    ffn: int
-    positions: int
-    vocabulary: int
-    epsilon: float
+    ffn: int  # width of the feed-forward network inside a layer
+    positions: int  # the longest text in tokens, [CLS] and [SEP] included
+    vocabulary: int  # rows of the embedding table
+    epsilon: float  # of every LayerNorm
     activation: str
 
 
-def misfit(shape: Shape) -> str | None:
-    """Why no graph can be written for these sizes, or None."""
-    sizes = {
-        "num_hidden_layers": shape.layers,
-        "hidden_size": shape.hidden,
-        "num_attention_heads": shape.heads,
-        "intermediate_size": shape.ffn,
-        "max_position_embeddings": shape.positions,
-        "vocab_size": shape.vocabulary,
-    }
-    for name, size in sizes.items():
-        if type(size) is not int or size < 1:
-            return f"gives {size!r} as {name}, which is no whole number above 0"
-    if type(shape.epsilon) not in (int, float) or not 0 < shape.epsilon < 1:
-        return f"gives {shape.epsilon!r} as layer_norm_eps, which is no number between 0 and 1"
-    if shape.positions < LEAST_POSITIONS:
-        return (
-            f"has {shape.positions} positions, and [CLS], a token and [SEP] take {LEAST_POSITIONS}"
-        )
-    if shape.hidden % shape.heads:
-        return (
-            f"shares a hidden_size of {shape.hidden} among {shape.heads} heads, which leaves a rest"
-        )
-    if shape.hidden % LEAST_BLOCK:
-        return (
-            f"has a hidden_size of {shape.hidden}, and only multiples of {LEAST_BLOCK} can be built"
-        )
-    return None
+class ConfigNames(NamedTuple):
+    """What config.json calls the members of a Shape."""
+
+    layers: str
+    hidden: str
+    heads: str
+    ffn: str
+    positions: str
+    vocabulary: str
+    epsilon: str
+    activation: str
 
 
-def encoder(shape: Shape) -> Iterator[Named]:
-    """Name and shape of every tensor of the encoder, one by one, as a configuration may claim any number of layers;
-    token types, which some checkpoints lack, are not among them."""
-    yield "embeddings.word_embeddings.weight", (shape.vocabulary, shape.hidden)
-    yield "embeddings.position_embeddings.weight", (shape.positions, shape.hidden)
-    yield from _norm("embeddings", shape)
-    for index in range(shape.layers):
-        layer = f"encoder.layer.{index}"
-        for part in ("self.query", "self.key", "self.value", "output.dense"):
-            yield from _dense(f"{layer}.attention.{part}", shape.hidden, shape.hidden)
-        yield from _dense(f"{layer}.intermediate.dense", shape.ffn, shape.hidden)
-        yield from _dense(f"{layer}.output.dense", shape.hidden, shape.ffn)
-        yield from _norm(f"{layer}.attention.output", shape)
-        yield from _norm(f"{layer}.output", shape)
+class TensorNames(NamedTuple):
+    """What the tensors are called, by role; {} stands for the number of a layer.
+
+    Tables and the head's bias are tensors. The others are linear layers and LayerNorms, whose two
+    tensors add .weight and .bias to the name.
+    """
+
+    words: str
+    positions: str
+    embeddings_norm: str
+    query: str
+    key: str
+    value: str
+    attention_output: str
+    attention_norm: str
+    intermediate: str
+    output: str
+    output_norm: str
+    transform: str
+    transform_norm: str
+    head_bias: str
+    decoder: str
 
 
-def head(shape: Shape, *, tied: bool) -> Iterator[Named]:
-    """The same of the masked-LM head, with a matrix of its own where it is not tied to the embeddings."""
-    yield from _dense(f"{HEAD}transform.dense", shape.hidden, shape.hidden)
-    yield from _norm(f"{HEAD}transform", shape)
-    yield f"{HEAD}bias", (shape.vocabulary,)
+class Fold(NamedTuple):
+    """A table of which only row 0 is ever used, so that it can be added to another table.
+
+    A checkpoint may lack it.
+    """
+
+    table: str
+    into: str
+    rows: str  # what config.json calls the number of rows
+    usual_rows: int  # where it does not say
+
+
+class Architecture(NamedTuple):
+    """One kind of checkpoint. A tensor's name is brought to one spelling before it is looked up."""
+
+    model_type: str  # in config.json
+    config: ConfigNames
+    tensors: TensorNames
+    folds: tuple[Fold, ...]
+    prefixes: tuple[str, ...]  # that may begin every name, in this order
+    endings: tuple[tuple[str, str], ...]  # old ones, and what replaces them
+    aliases: tuple[tuple[str, str], ...]  # second names, and the tensor each stands for
+
+    def spelled(self, name: str) -> str:
+        """The one spelling of a tensor's name."""
+        for prefix in self.prefixes:
+            name = name.removeprefix(prefix)
+        for old, new in self.endings:
+            if name.endswith(old):
+                name = name.removesuffix(old) + new
+        return name
+
+
+class Expected(NamedTuple):
+    """A tensor that a checkpoint should have."""
+
+    name: str
+    size: tuple[int, ...]
+
+
+def encoder_tensors(names: TensorNames, shape: Shape) -> Iterator[Expected]:
+    """The encoder's tensors, without those that are folded into others.
+
+    One by one, because a configuration may claim any number of layers.
+    """
+    yield Expected(names.words, (shape.vocabulary, shape.hidden))
+    yield Expected(names.positions, (shape.positions, shape.hidden))
+    yield from _norm(names.embeddings_norm, shape)
+    for layer in range(shape.layers):
+        yield from _layer(names, layer, shape)
+
+
+def head_tensors(names: TensorNames, shape: Shape, *, tied: bool) -> Iterator[Expected]:
+    """Those of the masked-LM head.
+
+    Where it is not `tied` to the word embeddings, it has a matrix of its own.
+    """
+    yield from _linear(names.transform, shape.hidden, shape.hidden)
+    yield from _norm(names.transform_norm, shape)
+    yield Expected(names.head_bias, (shape.vocabulary,))
     if not tied:
-        yield f"{HEAD}decoder.weight", (shape.vocabulary, shape.hidden)
+        yield Expected(names.decoder, (shape.vocabulary, shape.hidden))
 
 
-def _dense(name: str, rows: int, columns: int) -> list[Named]:
-    return [(f"{name}.weight", (rows, columns)), (f"{name}.bias", (rows,))]
+def _layer(names: TensorNames, layer: int, shape: Shape) -> Iterator[Expected]:
+    for name in (names.query, names.key, names.value, names.attention_output):
+        yield from _linear(name.format(layer), shape.hidden, shape.hidden)
+    yield from _linear(names.intermediate.format(layer), shape.ffn, shape.hidden)
+    yield from _linear(names.output.format(layer), shape.hidden, shape.ffn)
+    yield from _norm(names.attention_norm.format(layer), shape)
+    yield from _norm(names.output_norm.format(layer), shape)
 
 
-def _norm(name: str, shape: Shape) -> list[Named]:
-    return [
-        (f"{name}.LayerNorm.weight", (shape.hidden,)),
-        (f"{name}.LayerNorm.bias", (shape.hidden,)),
-    ]
+def _linear(name: str, rows: int, columns: int) -> list[Expected]:
+    return [Expected(f"{name}.weight", (rows, columns)), Expected(f"{name}.bias", (rows,))]
+
+
+def _norm(name: str, shape: Shape) -> list[Expected]:
+    return [Expected(f"{name}.{part}", (shape.hidden,)) for part in ("weight", "bias")]

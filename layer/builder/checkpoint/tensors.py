@@ -1,4 +1,4 @@
-"""Tensors of one .safetensors file as a lazy mapping name -> numpy array, and what every format shares.
+"""The tensors of one .safetensors file, and what all formats of weights share.
 
 torch_file.py reads torch's own format; weights.py finds the files of a folder.
 """
@@ -6,56 +6,57 @@ torch_file.py reads torch's own format; weights.py finds the files of a folder.
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 from safetensors import safe_open
 
+from builder.checkpoint.errors import CheckpointError
+
 Array = npt.NDArray[Any]
-
-
-class TensorError(Exception):
-    """The weights cannot be read; one sentence says why."""
+BFLOAT16: Final = "bf16"  # numpy has no type of this kind
 
 
 def widen(raw: Array | bytes, kind: str) -> Array:
-    """Float32 from float16, bfloat16 (the upper half of a float32) or float64 values."""
-    if kind == "bf16":
+    """Float32 values from those of a numpy type or of BFLOAT16, the upper half of a float32."""
+    if kind == BFLOAT16:
         return (np.frombuffer(raw, dtype="<u2").astype(np.uint32) << 16).view(np.float32)
     return np.frombuffer(raw, dtype=kind).astype(np.float32, copy=False)
 
 
-class Safetensors(Mapping[str, Array]):
-    """One .safetensors file, memory-mapped."""
+class SafetensorsFile(Mapping[str, Array]):
+    """One .safetensors file, memory-mapped; a tensor is read when it is asked for."""
 
     def __init__(self, path: Path) -> None:
+        self._path = path
+        # The library raises an untyped error of its own for every malformed file.
         try:
             self._file = safe_open(path, framework="numpy")
-        except (
-            Exception
-        ) as error:  # the library raises its own untyped error for every malformed file
-            raise TensorError(f"{path} is not a readable safetensors file: {error}.") from error
-        self._path, self._names = path, list(self._file.keys())  # type: ignore[no-untyped-call]
+        except Exception as error:
+            raise CheckpointError(f"{path} is not a readable safetensors file: {error}.") from error
+        self._names: list[str] = list(self._file.keys())  # type: ignore[no-untyped-call]
 
     def __getitem__(self, name: str) -> Array:
+        # The same error, for every type that numpy does not have.
         try:
             if self._file.get_slice(name).get_dtype() == "BF16":  # type: ignore[no-untyped-call]
                 return self._bfloat16(name)
             return np.asarray(self._file.get_tensor(name))  # type: ignore[no-untyped-call]
-        except Exception as error:  # as above, for every type that numpy does not have
-            raise TensorError(
+        except Exception as error:
+            raise CheckpointError(
                 f"{self._path} holds {name} in a form that cannot be read: {error}."
             ) from error
 
     def _bfloat16(self, name: str) -> Array:
-        """numpy has no bfloat16: read the bytes at the offsets that the file's header gives."""
+        """A tensor out of the bytes that the file's header points to."""
         with self._path.open("rb") as file:
-            length = int.from_bytes(file.read(8), "little")
-            row = json.loads(file.read(length))[name]
-            start, end = row["data_offsets"]
-            file.seek(8 + length + start)
-            return widen(file.read(end - start), "bf16").reshape(row["shape"])
+            header_size = int.from_bytes(file.read(8), "little")
+            described = json.loads(file.read(header_size))[name]
+            start, end = described["data_offsets"]
+
+            file.seek(8 + header_size + start)
+            return widen(file.read(end - start), BFLOAT16).reshape(described["shape"])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)

@@ -1,178 +1,170 @@
-"""One pytorch_model.bin as a lazy mapping name -> numpy array, without torch.
+"""The tensors of one pytorch_model.bin, without torch.
 
-The zip format of torch >= 1.6 or the one before is read by an unpickler that knows a few harmless names and refuses
-every other, so no pickled code runs; where a tensor lies is checked against the file before numpy looks there.
+Both of torch's formats are read: the zip file of torch >= 1.6, and the one before it. Where a
+tensor lies is checked against the file before numpy looks there.
 """
 
 import io
 import math
-import pickle
 import struct
 import zipfile
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import IO, Any, Final, NamedTuple
 
 import numpy as np
 
-from builder.checkpoint.tensors import Array, TensorError, widen
+from builder.checkpoint.errors import CheckpointError
+from builder.checkpoint.tensors import Array, widen
+from builder.checkpoint.torch_pickle import (
+    WIDTHS,
+    TensorReference,
+    TorchUnpickler,
+    load_dictionary,
+)
 
-STORAGES = {
-    "FloatStorage": "<f4",
-    "HalfStorage": "<f2",
-    "BFloat16Storage": "bf16",
-    "DoubleStorage": "<f8",
-    "LongStorage": "<i8",
-}
-SIZES = {"<f4": 4, "<f2": 2, "bf16": 2, "<f8": 8, "<i8": 8}  # bytes of a value
-LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
+LEGACY_MAGIC: Final = 0x1950A86A20F9469CFC6C
+ZIP_LENGTHS: Final = 26  # where a member's header in a zip file says how long its ends are
+ZIP_HEADER: Final = 30  # bytes of that header before its two ends, a name and an extra field
 
 
-class Place(NamedTuple):
-    """Where a tensor lies in the file: its first byte, the one after its last, its sizes and its steps in values."""
+class Extent(NamedTuple):
+    """The bytes of a storage in the file: the first one, and the one after the last."""
 
-    kind: str
     start: int
     end: int
+
+
+class Location(NamedTuple):
+    """Where a tensor lies in the file; its strides count values."""
+
+    kind: str
+    extent: Extent
     size: tuple[int, ...]
     strides: tuple[int, ...]
 
 
-class Torch(Mapping[str, Array]):
+class Contents(NamedTuple):
+    """What a file holds: its unpickled dictionary, and its storages by key."""
+
+    pickled: dict[Any, Any]
+    storages: dict[str, Extent]
+
+
+class TorchFile(Mapping[str, Array]):
     """One pytorch_model.bin; a tensor's bytes are read when it is asked for."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._storages: dict[str, tuple[int, int]] = {}  # where each storage's bytes begin and end
-        with path.open("rb") as file:
-            try:
-                content = self._zipped(file) if zipfile.is_zipfile(file) else self._legacy(file)
-                content = content.get("state_dict", content)
-                self._tensors = {
-                    name: self._place(name, tensor)
-                    for name, tensor in content.items()
-                    if isinstance(name, str) and isinstance(tensor, _Tensor)
-                }
-            except TensorError:
-                raise
-            except Exception as error:  # bytes that are no pickle of torch's can raise anything
-                raise TensorError(f"{path} is not a file of torch's.") from error
+        try:
+            contents = _read(path)
+            named = contents.pickled.get("state_dict", contents.pickled)
+            self._locations = {
+                name: self._locate(name, reference, contents.storages)
+                for name, reference in named.items()
+                if isinstance(name, str) and isinstance(reference, TensorReference)
+            }
+        except CheckpointError:
+            raise
+        except Exception as error:  # bytes that are no pickle of torch's can raise anything
+            raise CheckpointError(f"{path} is not a file of torch's.") from error
 
-    def _zipped(self, file: BinaryIO) -> dict[str, Any]:
-        """The format of torch >= 1.6: a zip file whose members are stored as they are."""
-        archive = zipfile.ZipFile(file)
-        pickled = next(name for name in archive.namelist() if name.endswith("/data.pkl"))
-        root = pickled.removesuffix("data.pkl") + "data/"
-        for member in archive.infolist():
-            if member.filename.startswith(root) and member.compress_type == zipfile.ZIP_STORED:
-                file.seek(
-                    member.header_offset + 26
-                )  # a local header: 30 bytes, then a name and an extra field
-                name, extra = struct.unpack("<HH", file.read(4))
-                start = member.header_offset + 30 + name + extra
-                self._storages[member.filename.removeprefix(root)] = (
-                    start,
-                    start + member.file_size,
-                )
-        return _dictionary(_Unpickler(io.BytesIO(archive.read(pickled)), self._path).load())
+    def _locate(
+        self, name: str, reference: TensorReference, storages: Mapping[str, Extent]
+    ) -> Location:
+        """Sizes and strides may have been written by anyone: numpy would follow them anywhere."""
+        extent = storages.get(reference.storage.key, Extent(0, 0))
+        width = WIDTHS[reference.storage.kind]
+        values = (min(extent.end, self._path.stat().st_size) - extent.start) // width
 
-    def _legacy(self, file: BinaryIO) -> dict[str, Any]:
-        """The format before: five pickles (magic, version, machine, content, order of the storages), then each
-        storage as its number of values and the values."""
-        file.seek(0)
-        if _Unpickler(file, self._path).load() != LEGACY_MAGIC:
-            raise ValueError
-        _, _ = (_Unpickler(file, self._path).load() for _ in range(2))
-        unpickler = _Unpickler(file, self._path)
-        content = _dictionary(unpickler.load())
-        for key in _Unpickler(file, self._path).load():
-            values = int.from_bytes(file.read(8), "little")
-            start = file.tell()
-            self._storages[key] = (start, start + values * SIZES[unpickler.kinds[key]])
-            file.seek(self._storages[key][1])
-        return content
+        last = _last_value(reference)
+        if last is None or last >= values or math.prod(reference.size) > values:
+            raise CheckpointError(
+                f"{self._path} says that the tensor {name} lies outside of its storage."
+            )
 
-    def _place(self, name: object, tensor: "_Tensor") -> Place:
-        """Sizes and steps come from a file that anyone may have written: numpy would follow them anywhere."""
-        start, end = self._storages.get(tensor.key, (0, 0))
-        width = SIZES[tensor.kind]
-        values = (min(end, self._path.stat().st_size) - start) // width
-        size, strides = tuple(tensor.size), tuple(tensor.strides)
-        numbers = (tensor.offset, *size, *strides)
-        sound = len(size) == len(strides) and all(
-            type(number) is int and number >= 0 for number in numbers
-        )
-        last = (
-            sum((count - 1) * step for count, step in zip(size, strides, strict=True))
-            if sound
-            else 0
-        )
-        if not sound or 0 in size or tensor.offset + last >= values or math.prod(size) > values:
-            raise TensorError(f"{self._path} places the tensor {name} outside of its storage.")
-        first = start + tensor.offset * width
-        return Place(tensor.kind, first, first + (last + 1) * width, size, strides)
+        bytes_ = Extent(extent.start + reference.offset * width, extent.start + (last + 1) * width)
+        return Location(reference.storage.kind, bytes_, reference.size, reference.strides)
 
     def __getitem__(self, name: str) -> Array:
-        place = self._tensors[name]
+        location = self._locations[name]
+        start, end = location.extent
         with self._path.open("rb") as file:
-            file.seek(place.start)
-            values = widen(file.read(place.end - place.start), place.kind)
-        strides = [step * values.itemsize for step in place.strides]
-        return np.ascontiguousarray(
-            np.lib.stride_tricks.as_strided(values, place.size, strides)
-        ).reshape(place.size)
+            file.seek(start)
+            values = widen(file.read(end - start), location.kind)
+
+        strides = [stride * values.itemsize for stride in location.strides]
+        tensor = np.lib.stride_tricks.as_strided(values, location.size, strides)
+        return np.ascontiguousarray(tensor).reshape(location.size)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._locations  # without reading the tensor
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._tensors)
+        return iter(self._locations)
 
     def __len__(self) -> int:
-        return len(self._tensors)
+        return len(self._locations)
 
 
-class _Tensor:
-    """Where a tensor says it lies: the arguments of torch._utils._rebuild_tensor_v2."""
-
-    def __init__(
-        self,
-        storage: tuple[str, str],
-        offset: int,
-        size: tuple[int, ...],
-        strides: tuple[int, ...],
-        *_: object,
-    ) -> None:
-        (self.kind, self.key), self.offset, self.size, self.strides = storage, offset, size, strides
+def _last_value(reference: TensorReference) -> int | None:
+    """Which value of its storage is a tensor's last one; None where its numbers make no sense."""
+    size, strides = reference.size, reference.strides
+    numbers = (reference.offset, *size, *strides)
+    if not all(type(number) is int and number >= 0 for number in numbers):
+        return None
+    if len(size) != len(strides) or 0 in size:
+        return None
+    steps = zip(size, strides, strict=True)
+    return reference.offset + sum((count - 1) * stride for count, stride in steps)
 
 
-class _Unpickler(pickle.Unpickler):
-    def __init__(self, file: Any, path: Path) -> None:
-        super().__init__(file)
-        self._path = path
-        self.kinds: dict[str, str] = {}  # of the storages met, by key
-
-    def find_class(self, module: str, name: str) -> Callable[..., Any]:
-        if (module, name) == ("collections", "OrderedDict"):
-            return OrderedDict
-        if (module, name) == ("torch._utils", "_rebuild_tensor_v2"):
-            return _Tensor
-        if (module, name) == ("torch._utils", "_rebuild_parameter"):
-            return _first
-        if module == "torch" and name in STORAGES:
-            return type(name, (), {"kind": STORAGES[name]})
-        raise TensorError(
-            f"{self._path} asks to run {module}.{name}, which no plain checkpoint does; it was not run."
-        )
-
-    def persistent_load(self, pid: Any) -> tuple[str, str]:
-        self.kinds[pid[2]] = pid[1].kind
-        return pid[1].kind, pid[2]
+def _read(path: Path) -> Contents:
+    with path.open("rb") as file:
+        return _read_zip(file, path) if zipfile.is_zipfile(file) else _read_legacy(file, path)
 
 
-def _first(value: object, *_: object) -> object:
-    return value
+def _read_zip(file: IO[bytes], path: Path) -> Contents:
+    """The format of torch >= 1.6: data.pkl, and a member for each storage."""
+    archive = zipfile.ZipFile(file)
+    pickle_name = next(name for name in archive.namelist() if name.endswith("/data.pkl"))
+    folder = pickle_name.removesuffix("data.pkl") + "data/"
+
+    storages = {
+        member.filename.removeprefix(folder): _member_extent(file, member)
+        for member in archive.infolist()
+        if member.filename.startswith(folder) and member.compress_type == zipfile.ZIP_STORED
+    }
+    unpickler = TorchUnpickler(io.BytesIO(archive.read(pickle_name)), path)
+    return Contents(load_dictionary(unpickler), storages)
 
 
-def _dictionary(value: object) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise TypeError
-    return value
+def _member_extent(file: IO[bytes], member: zipfile.ZipInfo) -> Extent:
+    """Where the bytes of a member lie that is stored as it is."""
+    file.seek(member.header_offset + ZIP_LENGTHS)
+    name_length, extra_length = struct.unpack("<HH", file.read(4))
+    start = member.header_offset + ZIP_HEADER + name_length + extra_length
+    return Extent(start, start + member.file_size)
+
+
+def _read_legacy(file: IO[bytes], path: Path) -> Contents:
+    """The format before: five pickles, then each storage as its number of values and the values.
+
+    The pickles are magic number, version, machine, dictionary, and the storages' keys in order.
+    """
+    file.seek(0)
+    if TorchUnpickler(file, path).load() != LEGACY_MAGIC:
+        raise ValueError
+    for _ in ("version", "machine"):
+        TorchUnpickler(file, path).load()
+
+    unpickler = TorchUnpickler(file, path)
+    pickled = load_dictionary(unpickler)
+
+    storages = {}
+    for key in TorchUnpickler(file, path).load():
+        values = int.from_bytes(file.read(8), "little")
+        start = file.tell()
+        storages[key] = Extent(start, start + values * WIDTHS[unpickler.storages[key].kind])
+        file.seek(storages[key].end)
+    return Contents(pickled, storages)

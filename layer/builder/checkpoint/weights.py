@@ -1,63 +1,74 @@
-"""The weights of a checkpoint folder, in whichever of four forms they lie there: safetensors or torch's format, in
-one file or in shards behind an index. It finds files; tensors.py and torch_file.py read them.
+"""The weights of a checkpoint folder: safetensors or torch's format, in one file or in shards.
+
+Finds files; tensors.py and torch_file.py read them.
 """
 
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from builder.checkpoint.tensors import Array, Safetensors, TensorError
-from builder.checkpoint.torch_file import Torch
+from builder.checkpoint.errors import CheckpointError
+from builder.checkpoint.tensors import Array, SafetensorsFile
+from builder.checkpoint.torch_file import TorchFile
 
-POINTER = b"version https://git-lfs.github.com/spec/"  # begins the file that Git holds in place of a big one
+FORMATS: Final = (("model.safetensors", SafetensorsFile), ("pytorch_model.bin", TorchFile))
+POINTER: Final = b"version https://git-lfs.github.com/spec/"  # begins what stands for a big file
 
 
-def open_folder(folder: Path) -> Mapping[str, Array] | None:
-    """The tensors of a folder, or None when it holds no weights in a known format."""
-    for name, reader in (("model.safetensors", Safetensors), ("pytorch_model.bin", Torch)):
-        if (folder / name).exists():
-            return reader(_present(folder / name))
-        index = folder / f"{name}.index.json"
+def open_folder(folder: Path) -> Mapping[str, Array]:
+    """The tensors of a folder; raises CheckpointError where it holds none in a known format."""
+    for name, open_file in FORMATS:
+        path, index = folder / name, folder / f"{name}.index.json"
+        if path.exists():
+            return open_file(_present(path))
         if index.exists():
-            return Shards([reader(_present(path)) for path in _shards(index)])
-    return None
+            return Shards([open_file(_present(shard)) for shard in _shards(index)])
+
+    names = " nor ".join(name for name, _ in FORMATS)
+    raise CheckpointError(f"{folder} holds neither {names}.")
 
 
 class Shards(Mapping[str, Array]):
     """Several files that together hold one checkpoint."""
 
-    def __init__(self, parts: list[Mapping[str, Array]]) -> None:
-        self._where = {name: part for part in parts for name in part}
+    def __init__(self, shards: list[Mapping[str, Array]]) -> None:
+        self._holders = {name: shard for shard in shards for name in shard}
 
     def __getitem__(self, name: str) -> Array:
-        return self._where[name][name]
+        return self._holders[name][name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._holders  # without reading the tensor
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._where)
+        return iter(self._holders)
 
     def __len__(self) -> int:
-        return len(self._where)
+        return len(self._holders)
 
 
 def _shards(index: Path) -> list[Path]:
+    """The files that an index names, all of them beside it."""
     try:
         content: Any = json.loads(index.read_text(encoding="utf-8"))
         names = sorted(set(content["weight_map"].values()))
-        if not names or any(Path(name).name != name for name in names):
-            raise ValueError
+        beside = all(Path(name).name == name for name in names)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise TensorError(
-            f"{index} does not say which file holds which tensor (weight_map)."
-        ) from None
+        names, beside = [], False
+
+    if not names or not beside:
+        raise CheckpointError(f"{index} does not say which file holds which tensor (weight_map).")
     for name in names:
         if not (index.parent / name).is_file():
-            raise TensorError(f"{index} names the file {name}, which is not there.")
+            raise CheckpointError(f"{index} names the file {name}, which is not there.")
     return [index.parent / name for name in names]
 
 
 def _present(path: Path) -> Path:
     with path.open("rb") as file:
         if file.read(len(POINTER)) == POINTER:
-            raise TensorError(f"{path} is a Git LFS pointer, not the weights: run git lfs pull.")
+            raise CheckpointError(
+                f"{path} is a Git LFS pointer, not the weights: run git lfs pull."
+            )
     return path

@@ -17,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 
-from builder.checkpoint.reading import Checkpoint, CheckpointError
+from builder.checkpoint.errors import CheckpointError
+from builder.checkpoint.reading import Checkpoint
 from fillmask.model.contract import HIDDEN, Query
 from fillmask.model.feeds import MAX_RUN_TOKENS, plan_runs
 from fillmask.model.manifest import Manifest, Special

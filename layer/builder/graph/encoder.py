@@ -14,8 +14,9 @@ import numpy as np
 import onnx
 from onnx import TensorProto
 
-from builder.checkpoint.architecture import HEAD
-from builder.checkpoint.reading import Array, Checkpoint
+from builder.checkpoint.bert import HEAD
+from builder.checkpoint.reading import Checkpoint
+from builder.checkpoint.tensors import Array
 from builder.graph.nodes import CONTRIB, Described, Writer
 from fillmask.model.contract import (
     ATTENTION_MASK,

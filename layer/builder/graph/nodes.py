@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from builder.checkpoint.reading import Array
+from builder.checkpoint.tensors import Array
 
 OPSET = 20
 CONTRIB = "com.microsoft"

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from builder.checkpoint.reading import Array
+from builder.checkpoint.tensors import Array
 from builder.graph.nodes import CONTRIB, Writer
 
 LEVELS = 127
