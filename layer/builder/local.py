@@ -19,7 +19,7 @@ from typing import Any
 
 from fillmask.errors import FillMaskError, InvalidJson, UnreportableError
 from fillmask.problem import problem
-from fillmask.queue.messages import QueueAdapter, is_queue_event
+from fillmask.queue.messages import QueueAdapter
 from fillmask.queue.results import Result
 
 BAR = 30  # characters of a full bar
@@ -106,9 +106,7 @@ def _run(options: argparse.Namespace) -> int:
     import handler  # noqa: PLC0415  (loads the model)
 
     if options.event:
-        _print_json(
-            _answer_queue(event) if is_queue_event(event) else handler.handler(event, Context())
-        )
+        _print_json(_answer_event(event))
         return 0
     request: dict[str, Any] = {"text": options.text, "top_k": options.top_k}
     if options.targets is not None:
@@ -137,15 +135,15 @@ class Kept:
         return set()
 
 
-def _answer_queue(event: Any) -> dict[str, Any]:
-    """The messages that the result queue would get, and what Lambda would be told."""
+def _answer_event(event: Any) -> Any:
+    """What the handler answers; for a batch of messages, also what the result queue would get."""
     import handler  # noqa: PLC0415  (loads the model)
 
     kept = Kept()
-    adapter = QueueAdapter(
-        lambda operation, request: handler.SERVICE().answer(operation, request), kept
-    )
-    told = adapter.handle(event, Context().get_remaining_time_in_millis)
+    adapter = QueueAdapter(handler.SERVICE.answer, kept)
+    if not adapter.recognises(event):
+        return handler.handler(event, Context())
+    told = adapter.answer(event, Context())
     return {"results": kept.bodies, **told}
 
 

@@ -1,5 +1,9 @@
 """Chinese fill-mask and text embeddings from one INT8 BERT file, without a server.
 
-The README has the modules in reading order.
-Nothing here reads the environment or imports boto3 or FastAPI on the way to a first answer.
+layer/README.md lists the modules in reading order. Nothing here reads the environment, and nothing
+imports boto3 or FastAPI on the way to a first answer.
 """
+
+from typing import Final
+
+VERSION: Final = "1.0.0"

@@ -1,39 +1,55 @@
-"""Direct invocation: the event is the request, with its operation beside it; the answer is the result object.
+"""Direct invocation: the event is the request, with its operation beside its fields.
 
-A request that can never be answered gets a problem object back: an exception would only make Lambda repeat an
-asynchronous invocation. What may pass (no model) and what is a fault of ours is raised, so that it counts.
+The answer is the result object. A request that can never be answered gets a problem object: an
+exception would only make Lambda repeat an asynchronous invocation. Transient failures are raised,
+so that Lambda counts and repeats them.
 """
 
 from collections.abc import Callable
 from typing import Any, Final
 
+from fillmask.adapters import Context
 from fillmask.errors import FillMaskError
 from fillmask.operations.service import Service
 from fillmask.problem import problem
 
 REQUEST_FIELDS: Final = ("operation", "text", "texts", "input")
+SCHEDULERS: Final = ("aws.events", "aws.scheduler")
 
 
-def is_direct(event: object) -> bool:
-    """A request of ours stands in the event itself."""
-    return isinstance(event, dict) and any(field in event for field in REQUEST_FIELDS)
+class DirectAdapter:
+    """Answers events that are requests; `service` may raise EngineUnavailable."""
+
+    def __init__(self, service: Callable[[], Service]) -> None:
+        self._service = service
+
+    def recognises(self, event: object) -> bool:
+        """Whether the event holds a request."""
+        return isinstance(event, dict) and any(field in event for field in REQUEST_FIELDS)
+
+    def answer(self, event: dict[str, Any], context: Context | None) -> dict[str, Any]:
+        """The result object, or the problem with the request. Raises transient errors."""
+        request = {name: value for name, value in event.items() if name != "operation"}
+        try:
+            return self._service().answer(event.get("operation", "fill-mask"), request)
+        except FillMaskError as error:
+            if error.transient:
+                raise
+            return problem(error)
 
 
-def is_warm_up(event: object) -> bool:
-    """An empty event, {"warmup": true}, or a schedule's."""
-    return isinstance(event, dict) and (
-        not event
-        or event.get("warmup") is True
-        or event.get("source") in ("aws.events", "aws.scheduler")
-    )
+class WarmUpAdapter:
+    """Answers an empty event, {"warmup": true} and a schedule's event by running the model once."""
 
+    def __init__(self, service: Callable[[], Service]) -> None:
+        self._service = service
 
-def answer(service: Callable[[], Service], event: dict[str, Any]) -> dict[str, Any]:
-    """The result object, or the problem with the request."""
-    request = {name: value for name, value in event.items() if name != "operation"}
-    try:
-        return service().answer(event.get("operation", "fill-mask"), request)
-    except FillMaskError as error:
-        if error.transient:
-            raise
-        return problem(error)
+    def recognises(self, event: object) -> bool:
+        """Whether the event only asks the function to be ready."""
+        if not isinstance(event, dict):
+            return False
+        return not event or event.get("warmup") is True or event.get("source") in SCHEDULERS
+
+    def answer(self, event: dict[str, Any], context: Context | None) -> dict[str, Any]:
+        """{"ok": true}. Raises EngineUnavailable."""
+        return self._service().warm_up()

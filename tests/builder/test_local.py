@@ -9,11 +9,13 @@ import subprocess
 import sys
 import urllib.request
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 import handler
 from builder import local
+from fillmask.direct import DirectAdapter
 from fillmask.errors import EngineUnavailable, UnreportableError
 
 TEXT = "今天天气很[MASK]。"
@@ -83,12 +85,12 @@ def test_json_is_printed_of_an_error_too(
 ) -> None:
     assert local.main(["run", "没有", "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["code"] == "no_mask"
-    monkeypatch.setattr(handler, "SERVICE", _unavailable)
+    monkeypatch.setattr(handler, "ADAPTERS", [DirectAdapter(_unavailable)])
     assert local.main(["run", TEXT, "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["code"] == "engine_unavailable"
 
 
-def _unavailable() -> None:
+def _unavailable() -> NoReturn:
     raise EngineUnavailable("no model")
 
 

@@ -1,11 +1,11 @@
-"""Direct invocation and warm-up: the event is the request, the result object or a problem the answer."""
+"""Direct invocation and warm-up: the event is the request, the answer a result or a problem."""
 
 from typing import Any
 
 import pytest
 
 import handler
-from fillmask import direct as direct_api
+from fillmask.direct import DirectAdapter
 from fillmask.errors import EngineUnavailable, UnknownEvent
 from fillmask.requests import json_text
 from support import http_service
@@ -44,7 +44,7 @@ def events(*cases: Case) -> list[Any]:
 
 
 def ask(request: Any) -> Any:
-    return direct_api.answer(http_service.service, request)
+    return DirectAdapter(http_service.service).answer(request, None)
 
 
 @pytest.mark.parametrize(("case", "request_"), events(*ANSWERED))
@@ -56,7 +56,7 @@ def test_the_answer_is_that_of_http(case: Case, request_: Any) -> None:
 @pytest.mark.parametrize(("case", "request_"), events(*INVALID, *NO_MASK, *TOO_LARGE))
 def test_a_wrong_request_gets_its_problem_back(case: Case, request_: Any) -> None:
     """An exception would make Lambda repeat an asynchronous invocation that can never succeed."""
-    assert direct_api.is_direct(request_)
+    assert DirectAdapter(http_service.service).recognises(request_)
     assert check_problem(ask(request_), case.body)["code"] == case.code
 
 
@@ -76,12 +76,12 @@ def test_an_operation_without_a_request_is_a_problem() -> None:
 
 def test_without_a_model_the_invocation_fails_so_that_it_is_tried_again() -> None:
     with pytest.raises(EngineUnavailable):
-        direct_api.answer(http_service.no_service, {"text": TEXT})
+        DirectAdapter(http_service.no_service).answer({"text": TEXT}, None)
 
 
 def test_a_fault_of_ours_fails_the_invocation() -> None:
     with pytest.raises(RuntimeError):
-        direct_api.answer(http_service.failing_service, {"text": TEXT})
+        DirectAdapter(http_service.failing_service).answer({"text": TEXT}, None)
 
 
 @pytest.mark.parametrize(

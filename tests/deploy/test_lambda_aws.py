@@ -1,4 +1,4 @@
-"""The deployed function with its table and its queues: DynamoDB Local and SQS over HTTP, boto3 as Lambda has it."""
+"""The deployed function with its table and queues: DynamoDB Local and SQS over HTTP."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""The built layers under the real runtime client, with nothing else on the search path (lambda_opt.py)."""
+"""The built layers under the real runtime client, with nothing else on the search path."""
 
 import json
 import os
@@ -13,7 +13,7 @@ import pytest
 
 from builder.layers import assemble as layers
 from builder.layers import wheels
-from fillmask.http.openapi import PACKAGES
+from fillmask.http.info import PACKAGES
 from support.lambda_cases import HTTP, WARM_UP, deployed, event, get
 from support.lambda_opt import LambdaProcess, Layout
 from support.paths import TESTS
@@ -182,7 +182,8 @@ def test_a_snapshot_holds_no_connection_and_its_copies_roll_their_own_dice(
     deployed: Layout,
 ) -> None:
     script = (
-        "import random, sys; sys.path[:0] = sys.argv[1:]; import handler, snapshot_restore_py as hooks\n"
+        "import random, sys; sys.path[:0] = sys.argv[1:]\n"
+        "import handler, snapshot_restore_py as hooks\n"
         "table = handler.SERVICE.table; assert table._table is not None\n"
         "for hook, args, kwargs in hooks.get_before_snapshot(): hook(*args, **kwargs)\n"
         "assert table._table is None\n"

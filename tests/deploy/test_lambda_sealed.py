@@ -1,4 +1,4 @@
-"""The function contacts nobody and writes nothing; and it works where only loopback can be reached."""
+"""The function contacts nobody and writes nothing, and works where only loopback is there."""
 
 import os
 import re
@@ -30,7 +30,7 @@ def strace() -> tuple[str, ...]:
 def test_nobody_is_contacted_and_nothing_is_written(
     deployed: Layout, strace: tuple[str, ...], tmp_path: Path
 ) -> None:
-    """Also where the deployer forgot ORT_DISABLE_TELEMETRY: handler.py sets it before the import."""
+    """Also where ORT_DISABLE_TELEMETRY is not set: handler.py sets it before the import."""
     trace = tmp_path / "trace.txt"
     environment = {"ORT_DISABLE_TELEMETRY": None, "HOME": str(tmp_path)}
     with LambdaProcess(deployed, environment, wrapper=(*strace, str(trace))) as process:
@@ -45,7 +45,7 @@ def test_nobody_is_contacted_and_nothing_is_written(
 def test_what_the_watch_for_contacts_and_files_would_see(
     strace: tuple[str, ...], tmp_path: Path
 ) -> None:
-    """The test above is worth something: onnxruntime's telemetry begins with a database below HOME."""
+    """The test above can fail: onnxruntime's telemetry begins with a database below HOME."""
     script = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "import socket; socket.socket().connect_ex(('127.0.0.1', 9))\n"

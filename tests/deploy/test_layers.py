@@ -11,7 +11,7 @@ import pytest
 from builder.layers import assemble as layers
 from builder.layers import bytecode, wheels
 from builder.layers.wheels import LayerError
-from fillmask.http.openapi import PACKAGES
+from fillmask.http.info import PACKAGES
 from support import lambda_opt
 
 X86, ARM = 62, 183

@@ -1,4 +1,4 @@
-"""A model for embeddings alone behind every door: it embeds, and says of blanks that it cannot fill them."""
+"""A model for embeddings alone, by every way in: it embeds, and says that it cannot fill blanks."""
 
 import json
 import os
@@ -16,6 +16,7 @@ from fillmask.settings import Settings
 from fillmask.start import Loader
 from support import checkpoints
 from support.lambda_cases import event, get
+from support.paths import TESTS
 from support.queue_doubles import Results, failures, plenty
 from support.queue_doubles import event as messages
 
@@ -45,7 +46,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def answers(model: Path, *events: Any) -> list[Any]:
     """What the handler of a fresh process answers to each."""
     done = subprocess.run(
-        [sys.executable, "tests/answer_events.py"],
+        [sys.executable, str(TESTS / "support" / "answer_events.py")],
         input="\n".join(map(json.dumps, events)),
         capture_output=True,
         text=True,
@@ -108,7 +109,7 @@ def test_a_queue_answers_embeddings_and_refuses_blanks(model: Path) -> None:
     service = Loader(Settings.from_env({"FILLMASK_MODEL_DIR": str(model), "FILLMASK_THREADS": "1"}))
     results = Results()
     adapter = QueueAdapter(lambda operation, request: service().answer(operation, request), results)
-    assert failures(adapter.handle(batch, plenty)) == []
+    assert failures(adapter.answer(batch, plenty)) == []
     embedded, refused = results.bodies
     assert (embedded["id"], len(embedded["result"]["data"])) == (1, 2)
     assert refused["error"]["code"] == "operation_unavailable"

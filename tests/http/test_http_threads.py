@@ -1,4 +1,4 @@
-"""Many threads at once, at the local server and at the handler: each gets the answer it would get alone."""
+"""Many threads at once, at the local server and the handler: each gets the answer it gets alone."""
 
 import asyncio
 import json
@@ -17,7 +17,7 @@ from support.http_events_made import dressed
 THREADS, ROUNDS = 32, 6
 REQUESTS: list[tuple[str, dict[str, Any]]] = [
     (FILL, {"text": TEXT}),
-    (FILL, {"texts": [TEXT, "今天是[MASK][MASK]天", "我用iPhone[MASK]照片"], "lowercase": False}),
+    (FILL, {"texts": [TEXT, "今天[MASK][MASK]天", "iPhone[MASK]照片"], "lowercase": False}),
     (FILL, {"text": TEXT, "targets": ["上", "苹果"], "lowercase": True}),
     (EMBED, {"input": ["今天天气很好", "你好"]}),
     (FILL, {"text": "今天天气很好"}),  # no mask
@@ -54,7 +54,7 @@ def test_32_threads_of_single_texts_and_batches_are_answered_as_one_is() -> None
 def test_every_path_is_answered_from_any_thread_of_any_python(
     method: str, path: str, status: int
 ) -> None:
-    """A thread other than the first has no event loop, and from Python 3.14 on the first has none either."""
+    """Only the first thread has an event loop, and from Python 3.14 on not even that."""
 
     def ask() -> int:
         asyncio.set_event_loop(None)

@@ -1,4 +1,4 @@
-"""What a client gets over HTTP when the service is in trouble, and the headers that browsers want on every answer."""
+"""What a client gets when the service is in trouble, and the headers that browsers want."""
 
 import json
 import re

@@ -1,5 +1,7 @@
-"""The OpenAPI document says what the application does: by its own examples, by every request of the tests, and by
-thousands that schemathesis makes from it."""
+"""The OpenAPI document says what the application does.
+
+By its own examples, by every request of the tests, and by thousands that schemathesis makes from it.
+"""
 
 from typing import Any
 

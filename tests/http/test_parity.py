@@ -1,4 +1,4 @@
-"""The lean answer and FastAPI's are one: every request both ways, as every gateway's event, byte for byte."""
+"""The lean answer and FastAPI's are one: every request, as every gateway's event, byte for byte."""
 
 import json
 from typing import Any
@@ -51,7 +51,7 @@ def test_both_ways_answer_odd_events_alike(change: dict[str, Any], fault: str, k
 def test_an_answer_of_the_lean_way_needs_no_framework(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else the two would be equal because they are the same."""
     events = http_service.http()
-    monkeypatch.setattr(events, "_connect", None)
+    monkeypatch.setattr(events.application, "through_fastapi", None)
     assert (
         events.answer(dressed("http_api_v2", FILL, json.dumps({"text": TEXT})), None)["statusCode"]
         == 200

@@ -12,12 +12,13 @@ import pytest
 from playwright.sync_api import Browser, Error, Route, expect
 
 from fillmask.http import page
-from fillmask.http.gateways import HttpEvents
 from fillmask.settings import Settings
 from fillmask.start import Loader
 
 if TYPE_CHECKING:  # at run time pytest imports it, as a plugin
     from support.browser import Tab
+
+from support.http_service import HttpEvents
 
 pytest_plugins = ["support.browser"]
 

@@ -6,19 +6,19 @@ import logging
 import pytest
 
 from fillmask.errors import EngineUnavailable, UnreportableError
-from fillmask.queue.messages import QueueAdapter, is_queue_event
+from fillmask.queue.messages import QueueAdapter
 from fillmask.queue.results import RESULT_BYTES
 from support.queue_doubles import GOOD, Answerer, Json, Results, event, failures, ids, load, plenty
 
 
 def test_only_the_bad_messages_of_a_batch_are_reported() -> None:
     mixed = load("sqs_mixed")
-    assert failures(QueueAdapter(Answerer()).handle(mixed, plenty)) == ids(mixed, 2, 4, 6, 8)
+    assert failures(QueueAdapter(Answerer()).answer(mixed, plenty)) == ids(mixed, 2, 4, 6, 8)
 
 
 def test_with_a_result_queue_bad_messages_are_answered_there() -> None:
     results = Results()
-    assert failures(QueueAdapter(Answerer(), results).handle(load("sqs_mixed"), plenty)) == []
+    assert failures(QueueAdapter(Answerer(), results).answer(load("sqs_mixed"), plenty)) == []
     codes = [body["error"]["code"] if "error" in body else "" for body in results.bodies]
     assert codes == [
         "",
@@ -48,25 +48,25 @@ def test_with_a_result_queue_bad_messages_are_answered_there() -> None:
 
 def test_every_message_bad_is_no_exception() -> None:
     bad = event(*["{"] * 10)
-    assert failures(QueueAdapter(Answerer()).handle(bad, plenty)) == ids(bad, *range(1, 11))
+    assert failures(QueueAdapter(Answerer()).answer(bad, plenty)) == ids(bad, *range(1, 11))
 
 
 def test_no_records() -> None:
-    assert failures(QueueAdapter(Answerer()).handle({"Records": []}, plenty)) == []
+    assert failures(QueueAdapter(Answerer()).answer({"Records": []}, plenty)) == []
 
 
 def test_an_sns_envelope_is_taken_off() -> None:
     answerer, results = Answerer(), Results()
     sns = load("sqs_sns")
-    assert failures(QueueAdapter(answerer).handle(sns, plenty)) == ids(sns, 2)
+    assert failures(QueueAdapter(answerer).answer(sns, plenty)) == ids(sns, 2)
     assert answerer.calls == [("fill-mask", {"text": "床前明月光，疑是地[MASK]霜。", "top_k": 3})]
-    QueueAdapter(answerer, results).handle(sns, plenty)
+    QueueAdapter(answerer, results).answer(sns, plenty)
     assert results.bodies[0]["id"] == "from-sns"
 
 
 def test_operation_and_id_are_the_queues_own_fields() -> None:
     answerer = Answerer()
-    QueueAdapter(answerer).handle(
+    QueueAdapter(answerer).answer(
         event({"operation": "embed", "id": "x", "input": "天"}, GOOD), plenty
     )
     assert answerer.calls == [("embed", {"input": "天"}), ("fill-mask", GOOD)]
@@ -105,9 +105,9 @@ def test_a_bad_body_is_reported_or_answered_and_never_echoed(
     body: object, caplog: pytest.LogCaptureFixture
 ) -> None:
     batch = event(GOOD, body, GOOD)
-    assert failures(QueueAdapter(Answerer()).handle(batch, plenty)) == ["m2"]
+    assert failures(QueueAdapter(Answerer()).answer(batch, plenty)) == ["m2"]
     results = Results()
-    assert failures(QueueAdapter(Answerer(), results).handle(batch, plenty)) == []
+    assert failures(QueueAdapter(Answerer(), results).answer(batch, plenty)) == []
     error = results.bodies[1]["error"]
     assert error["code"] in ("invalid_json", "invalid_request")
     assert error["status"] in (400, 422)
@@ -119,7 +119,7 @@ def test_a_body_that_is_missing_is_reported() -> None:
     batch = event(GOOD, GOOD, GOOD)
     del batch["Records"][0]["body"]
     batch["Records"][2]["body"] = None
-    assert failures(QueueAdapter(Answerer()).handle(batch, plenty)) == ["m1", "m3"]
+    assert failures(QueueAdapter(Answerer()).answer(batch, plenty)) == ["m1", "m3"]
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_passing_trouble_and_bugs_are_for_another_try(
     answerer = Answerer()
     answerer.troubles["[MASK]"] = trouble
     batch = event(GOOD, {"text": "[MASK]"}, GOOD)
-    assert failures(QueueAdapter(answerer, results).handle(batch, plenty)) == ["m2"]
+    assert failures(QueueAdapter(answerer, results).answer(batch, plenty)) == ["m2"]
     assert "m2" in caplog.text
     assert "霜" not in caplog.text
     assert not results or all("result" in body for body in results.bodies)
@@ -144,12 +144,12 @@ def test_a_record_that_could_not_be_reported_fails_the_batch_at_once(message_id:
     batch = event(GOOD, GOOD)
     batch["Records"][1]["messageId"] = message_id
     with pytest.raises(UnreportableError, match="Record 2 of 2 has no messageId"):
-        QueueAdapter(answerer).handle(batch, plenty)
+        QueueAdapter(answerer).answer(batch, plenty)
     del batch["Records"][1]["messageId"]
     with pytest.raises(UnreportableError):
-        QueueAdapter(answerer).handle(batch, plenty)
+        QueueAdapter(answerer).answer(batch, plenty)
     with pytest.raises(UnreportableError):
-        QueueAdapter(answerer).handle({"Records": [None]}, plenty)
+        QueueAdapter(answerer).answer({"Records": [None]}, plenty)
     assert answerer.calls == []
 
 
@@ -159,7 +159,7 @@ def test_a_result_that_fits_no_message_is_answered_by_an_error() -> None:
 
     results = Results()
     batch = event({**GOOD, "id": "large"})
-    assert failures(QueueAdapter(talkative, results).handle(batch, plenty)) == []
+    assert failures(QueueAdapter(talkative, results).answer(batch, plenty)) == []
     (body,) = results.bodies
     assert body["id"] == "large"
     assert (body["error"]["code"], body["error"]["limit"]) == ("too_large", "result_bytes")
@@ -182,12 +182,12 @@ def test_a_result_that_fits_no_message_is_answered_by_an_error() -> None:
     ],
 )
 def test_what_is_an_event_of_the_queue(given: object, expected: bool) -> None:
-    assert is_queue_event(given) is expected
+    assert QueueAdapter(Answerer()).recognises(given) is expected
 
 
 def test_one_line_tells_of_a_batch(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "fillmask")
-    QueueAdapter(Answerer()).handle(event(GOOD, "{"), plenty)
+    QueueAdapter(Answerer()).answer(event(GOOD, "{"), plenty)
     assert [entry.getMessage() for entry in caplog.records] == [
         "queue: message m2: invalid_json",
         "queue: 2 records, 1 reported",
@@ -198,7 +198,7 @@ def test_one_line_tells_of_a_batch(caplog: pytest.LogCaptureFixture) -> None:
 def test_an_id_comes_back_as_it_was_sent(given: object) -> None:
     results = Results()
     assert (
-        failures(QueueAdapter(Answerer(), results).handle(event({**GOOD, "id": given}), plenty))
+        failures(QueueAdapter(Answerer(), results).answer(event({**GOOD, "id": given}), plenty))
         == []
     )
     assert results.bodies[0]["id"] == given

@@ -1,4 +1,4 @@
-"""The queue adapter between real SQS queues over HTTP, polled as Lambda's event source mapping does."""
+"""The queue adapter between SQS queues over HTTP, polled as Lambda's event source mapping does."""
 
 import json
 import socket
@@ -42,7 +42,7 @@ class Stack:
 
     def handler(self, event: Json) -> Json:
         self.invocations += 1
-        return self.adapter.handle(event, plenty)
+        return self.adapter.answer(event, plenty)
 
     def run(self) -> None:
         self.sqs.poll_until_empty(self.requests, self.handler)
@@ -143,7 +143,7 @@ def test_a_message_delivered_again_is_one_result_in_a_fifo_queue(sqs_local: SqsL
 def test_results_of_a_standard_source_may_go_to_a_fifo_queue(sqs_local: SqsLocal) -> None:
     url = sqs_local.create_queue(f"{next(names)}.fifo")
     adapter = QueueAdapter(Answerer(), ResultQueue(url))
-    assert failures(adapter.handle(event(*[GOOD] * 12), plenty)) == []
+    assert failures(adapter.answer(event(*[GOOD] * 12), plenty)) == []
     assert len(sqs_local.drain(url)) == 12
 
 
@@ -190,7 +190,7 @@ class Partial:
 def test_what_was_refused_in_part_is_sent_once_more_and_then_reported() -> None:
     client = Partial({"m2": 1, "m3": 2})
     adapter = QueueAdapter(Answerer(), ResultQueue("https://sqs/results", connect=lambda: client))
-    assert failures(adapter.handle(event(*[GOOD] * 4), plenty)) == ["m3"]
+    assert failures(adapter.answer(event(*[GOOD] * 4), plenty)) == ["m3"]
     assert client.batches == [["m1", "m2", "m3", "m4"], ["m2", "m3"]]
 
 
@@ -215,7 +215,7 @@ def test_a_result_queue_in_trouble_reports_and_ends_in_time(
         endpoint = {"silent": silent, "closed": closed}.get(trouble, sqs_local.endpoint)
         monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
         adapter = QueueAdapter(Answerer(), ResultQueue(url))
-        assert failures(adapter.handle(batch, plenty)) == ["m1", "m2", "m3"]
+        assert failures(adapter.answer(batch, plenty)) == ["m1", "m2", "m3"]
     assert time.perf_counter() - start < 5  # two tries of 0.9 s, on a machine that may be busy
 
 
@@ -235,4 +235,4 @@ def test_nothing_is_connected_without_results() -> None:
         raise AssertionError("connected")
 
     adapter = QueueAdapter(Answerer(), ResultQueue("https://sqs/results", connect=never))
-    assert failures(adapter.handle({"Records": []}, plenty)) == []
+    assert failures(adapter.answer({"Records": []}, plenty)) == []

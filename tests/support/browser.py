@@ -25,9 +25,9 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from fillmask.http.app import create_app
-from fillmask.http.gateways import HttpEvents
 from fillmask.settings import Settings
 from fillmask.start import Loader
+from support.http_service import HttpEvents
 
 ARGUMENTS = [
     "--headless",

@@ -7,9 +7,11 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from fillmask.adapters import Context
 from fillmask.cache.memory import MemoryCache
 from fillmask.errors import EngineUnavailable
-from fillmask.http.gateways import HttpEvents
+from fillmask.http.application import HttpApplication, adapters
+from fillmask.http.gateways import ALL, Event
 from fillmask.operations.service import Service
 from fillmask.settings import Settings
 from fillmask.start import Loader
@@ -55,6 +57,29 @@ def failing_service() -> Any:
             raise RuntimeError("no manifest")
 
     return Faulty()
+
+
+class HttpEvents:
+    """The HTTP half of the handler."""
+
+    def __init__(self, service: Callable[[], Any], settings: Settings) -> None:
+        self.application = HttpApplication(service, settings)
+        self._adapters = adapters(self.application)
+
+    def recognises(self, event: object) -> bool:
+        """Whether it is an HTTP event."""
+        return any(adapter.recognises(event) for adapter in self._adapters)
+
+    def answer(self, event: Event, context: Context | None) -> Event:
+        """What the first gateway that knows the event gets."""
+        adapter = next(adapter for adapter in self._adapters if adapter.recognises(event))
+        return adapter.answer(event, context)
+
+    def through_fastapi(self, event: Event, context: Context | None) -> Event:
+        """The same through Mangum and FastAPI, whatever is asked."""
+        gateway = next(gateway for gateway in ALL if gateway.recognises(event))
+        request = gateway.read(event, self.application.base_path)
+        return gateway.write(self.application.through_fastapi(request))
 
 
 def http(

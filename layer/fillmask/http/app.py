@@ -1,7 +1,7 @@
 """The FastAPI application: routing, documents, health, CORS, and every error as problem+json.
 
-Operations are answered by http_answer.respond, which reads the raw body: the contract's validation is in
-schema.py and is not written again here as models. Not imported before a request needs it.
+Operations are answered by respond.respond, which reads the raw body: the contract's validation is
+in requests/ and is not written again here as models. Not imported before a request needs it.
 """
 
 from collections.abc import Awaitable, Callable
@@ -15,6 +15,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from fillmask.errors import MethodNotAllowed, NotFound
 from fillmask.http import openapi, page
+from fillmask.http.asgi import MALFORMED_BODY
+from fillmask.http.info import info
 from fillmask.http.respond import (
     JSON,
     PATHS,
@@ -32,7 +34,7 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 def create_app(service: Callable[[], Service], settings: Settings) -> ASGIApp:
     """The whole application; `service` gives the service or raises EngineUnavailable."""
-    # Our layer has no OpenTelemetry SDK, and a variable in the environment must not make FastAPI look for one.
+    # The layer has no OpenTelemetry SDK. A variable must not make FastAPI look for one.
     app = Documented(
         redirect_slashes=False,
         redoc_url=None,
@@ -50,17 +52,12 @@ def create_app(service: Callable[[], Service], settings: Settings) -> ASGIApp:
 
 def _operation(service: Callable[[], Service], path: str) -> Endpoint:
     async def endpoint(request: Request) -> Response:
-        body = None if _event(request.scope).get("fillmask.malformed") else await request.body()
+        malformed = MALFORMED_BODY in request.scope.get("extensions", {})
+        body = None if malformed else await request.body()
         content_type = request.headers.get("content-type", "")
         return _response(await run_in_threadpool(respond, service, path, content_type, body))
 
     return endpoint
-
-
-def _event(scope: Scope) -> dict[str, Any]:
-    """What http_events.py says of the event behind a request; nothing on a local server."""
-    event: dict[str, Any] = scope.get("aws.event", {})
-    return event
 
 
 def _page() -> Endpoint:
@@ -80,7 +77,7 @@ async def _health() -> Response:
 def _info(service: Callable[[], Service]) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         """The model's manifest, the limits and the versions in use."""
-        return _response(guarded(lambda: reply_json(200, JSON, openapi.info(service().manifest))))
+        return _response(guarded(lambda: reply_json(200, JSON, info(service().manifest))))
 
     return endpoint
 
@@ -114,19 +111,17 @@ class Documented(FastAPI):
 
 
 class Mounted:
-    """Tells the application under which prefix it is reached, and that a trailing slash means nothing."""
+    """Lets a trailing slash mean nothing, under whatever prefix the application is reached."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """ASGI; the prefix comes from the event (http_events.py), or from the server's own root path."""
+        """ASGI; the prefix is the connection's root path."""
         if scope["type"] == "http":
-            prefix = str(_event(scope).get("fillmask.prefix", scope.get("root_path", "")))
+            prefix = str(scope.get("root_path", ""))
             path = scope["path"].rstrip("/")
-            scope = dict(
-                scope, root_path=prefix, path=path if len(path) > len(prefix) else prefix + "/"
-            )
+            scope = dict(scope, path=path if len(path) > len(prefix) else prefix + "/")
         await self._app(scope, receive, send)
 
 

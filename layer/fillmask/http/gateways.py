@@ -1,34 +1,30 @@
-"""HTTP events of AWS: API Gateway payloads 1.0 and 2.0, Function URLs, ALB.
+"""The HTTP gateways of AWS: each recognises its events, reads their request and writes the answer.
 
-A plain JSON POST to an operation is answered here, without a web framework: FastAPI takes as long to import
-as the model to load. Everything else (the page, the documents, errors of routing, CORS) goes through Mangum
-into FastAPI, which is imported when it is first needed.
+A gateway knows nothing of what is asked. ALL lists them in the order in which they are to be tried.
 """
 
 import base64
 import binascii
 import json
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple, Protocol
 
-from fillmask.http.respond import PATHS, respond
-from fillmask.operations.service import Service
-from fillmask.settings import Settings
+from fillmask.http.respond import PATHS
 
 Event = dict[str, Any]
-V2, ALB, V1 = "2.0", "alb", "1.0"
-# Mangum reads the server's name and port out of these, and fails on some that a load balancer lets through.
-UNREAD = ("host", "x-forwarded-port")
 
 
 class Request(NamedTuple):
-    """An event's request. `path` is what the client asked for; `prefix` its part before our own paths; `body`
-    is None when it was said to be base64 and is not."""
+    """An event's request.
+
+    `path` is what the client asked for, `prefix` the part of it before our own paths. Header names
+    are in small letters. `body` is None when the event says that it is base64 and it is not.
+    """
 
     method: str
     path: str
     prefix: str
-    headers: dict[str, str]
+    headers: Mapping[str, str]
     body: bytes | None
 
     @property
@@ -37,105 +33,159 @@ class Request(NamedTuple):
         return self.path[len(self.prefix) :].rstrip("/") or "/"
 
 
-def kind(event: object) -> str | None:
-    """Which HTTP event this is, or None."""
-    if not isinstance(event, dict) or not isinstance(event.get("requestContext"), dict):
-        return None
-    context = event["requestContext"]
-    if "elb" in context:
-        return ALB
-    if event.get("version") == V2 and isinstance(context.get("http"), dict):
-        return V2
-    return V1 if "httpMethod" in event and "path" in event else None
+class Response(NamedTuple):
+    """What goes back to the client; `body` is text, or base64 of what is not UTF-8."""
+
+    status: int
+    headers: dict[str, str]
+    body: str
+    is_base64: bool = False
+
+    def event(self, **framing: Any) -> Event:
+        """The members that every gateway reads, and those of one gateway."""
+        return {
+            "statusCode": self.status,
+            "body": self.body,
+            "isBase64Encoded": self.is_base64,
+            **framing,
+        }
 
 
-class HttpEvents:
-    """Answers HTTP events; `service` gives the service or raises EngineUnavailable."""
+class Gateway(Protocol):
+    """One kind of HTTP event."""
 
-    def __init__(self, service: Callable[[], Service], settings: Settings) -> None:
-        self._service, self._settings = service, settings
-        self._gateway: Callable[[Event, object], Event] | None = None
+    def recognises(self, event: object) -> bool:
+        """Whether the event is of this kind."""
 
-    def answer(self, event: Event, context: object) -> Event:
-        """The gateway's answer to an event of known kind."""
-        request = read(event, self._settings.base_path)
-        if request.method != "POST" or request.route not in PATHS or self._settings.cors_origins:
-            return self._through_fastapi(event, context, request)
-        reply = respond(
-            self._service, request.route, request.headers.get("content-type", ""), request.body
+    def read(self, event: Event, base_path: str) -> Request:
+        """The request of such an event; `base_path` is that of a custom domain, or empty."""
+
+    def write(self, response: Response) -> Event:
+        """The answer in the form that this gateway passes on to the client."""
+
+
+class HttpApi:
+    """HTTP APIs and Function URLs: payload 2.0."""
+
+    def recognises(self, event: object) -> bool:
+        """See Gateway."""
+        context = _context(event)
+        return bool(
+            context
+            and isinstance(event, dict)
+            and event.get("version") == "2.0"
+            and isinstance(context.get("http"), dict)
         )
-        headers = {"content-length": str(len(reply.body)), "content-type": reply.media_type}
-        return encode(event, reply.status, headers, reply.body.decode())
 
-    def through_fastapi(self, event: Event, context: object) -> Event:
-        """The same through Mangum and FastAPI."""
-        return self._through_fastapi(event, context, read(event, self._settings.base_path))
-
-    def _through_fastapi(self, event: Event, context: object, request: Request) -> Event:
-        import asyncio  # noqa: PLC0415  (not on the way to a first answer)
-
-        # Mangum runs on the thread's event loop, which newer Pythons no longer make, and no other thread has.
-        with asyncio.Runner() as runner:
-            runner.get_loop()  # makes it and sets it as the thread's
-            if self._gateway is None:
-                self._gateway = self._connect()
-            reply = self._gateway(_as_v2(request), context)
-        body = "" if request.method == "HEAD" else reply["body"]
-        return encode(event, reply["statusCode"], reply["headers"], body, reply["isBase64Encoded"])
-
-    def _connect(self) -> Callable[[Event, object], Event]:
-        from mangum import Mangum  # noqa: PLC0415  (not on the way to a first answer)
-
-        from fillmask.http.app import create_app  # noqa: PLC0415
-
-        app: Any = create_app(self._service, self._settings)
-        gateway: Any = Mangum(
-            app,
-            lifespan="off",
-            text_mime_types=["text/", "application/json", "application/problem+json"],
-        )
-        return gateway  # type: ignore[no-any-return]
-
-
-def read(event: Event, base_path: str) -> Request:
-    """The request of an event of known kind; the prefix is the stage and the custom domain's base path."""
-    kind_of, context = kind(event) or V1, event["requestContext"]
-    headers = {
-        str(name).lower(): str(value) for name, value in (event.get("headers") or {}).items()
-    }
-    headers |= {
-        str(name).lower(): ", ".join(map(str, values)) if isinstance(values, list) else ""
-        for name, values in (event.get("multiValueHeaders") or {}).items()
-    }
-    if kind_of == V2:
-        method = context["http"].get("method") or "GET"
+    def read(self, event: Event, base_path: str) -> Request:
+        """See Gateway. The stage begins the path, unless it is $default."""
+        context = event["requestContext"]
+        method = context["http"].get("method")
         path = event.get("rawPath") or context["http"].get("path") or "/"
+
         prefix = _stage(context, path)
-    else:
-        method, inner = event.get("httpMethod") or "GET", event.get("path") or "/"
-        path = context.get("path") or inner  # REST: the stage stands in the context's path only
-        prefix = (
-            path[: -len(inner)] if path.endswith(inner) and inner != "/" else _stage(context, path)
+        return _request(event, method, path, prefix, base_path)
+
+    def write(self, response: Response) -> Event:
+        """See Gateway."""
+        return response.event(headers=response.headers)
+
+
+class RestApi:
+    """REST APIs: payload 1.0. The stage stands in the context's path only."""
+
+    def recognises(self, event: object) -> bool:
+        """See Gateway."""
+        is_http = isinstance(event, dict) and "httpMethod" in event and "path" in event
+        return is_http and _context(event) is not None
+
+    def read(self, event: Event, base_path: str) -> Request:
+        """See Gateway."""
+        context = event["requestContext"]
+        inner = event.get("path") or "/"
+        path = context.get("path") or inner
+
+        if inner != "/" and path.endswith(inner):
+            prefix = path[: -len(inner)]
+        else:
+            prefix = _stage(context, path)
+        return _request(event, event.get("httpMethod"), path, prefix, base_path)
+
+    def write(self, response: Response) -> Event:
+        """See Gateway."""
+        return response.event(headers=response.headers, multiValueHeaders={})
+
+
+class LoadBalancer(RestApi):
+    """An Application Load Balancer's target group."""
+
+    def recognises(self, event: object) -> bool:
+        """See Gateway."""
+        return "elb" in (_context(event) or {})
+
+    def write(self, response: Response) -> Event:
+        """See Gateway."""
+        return response.event(headers=response.headers)
+
+
+class MultiValueLoadBalancer(LoadBalancer):
+    """The same with the target group's attribute lambda.multi_value_headers.enabled."""
+
+    def recognises(self, event: object) -> bool:
+        """See Gateway."""
+        return (
+            super().recognises(event) and isinstance(event, dict) and "multiValueHeaders" in event
         )
-    if base_path and _under(path[len(prefix) :], base_path):
+
+    def write(self, response: Response) -> Event:
+        """See Gateway."""
+        return response.event(
+            multiValueHeaders={name: [value] for name, value in response.headers.items()}
+        )
+
+
+ALL: Final[tuple[Gateway, ...]] = (MultiValueLoadBalancer(), LoadBalancer(), HttpApi(), RestApi())
+
+
+def _context(event: object) -> Event | None:
+    context = event.get("requestContext") if isinstance(event, dict) else None
+    return context if isinstance(context, dict) else None
+
+
+def _request(event: Event, method: object, path: str, prefix: str, base_path: str) -> Request:
+    if base_path and _is_under(path[len(prefix) :], base_path):
         prefix += base_path
-    return Request(str(method).upper(), path, prefix, headers, _body(event))
+    return Request(str(method or "GET").upper(), path, prefix, _headers(event), _body(event))
 
 
-def _stage(context: Mapping[str, Any], path: str) -> str:
-    """The stage that begins a path. A custom domain leaves it out, and one named like a path of ours (v1) is
-    then no prefix."""
+def _headers(event: Event) -> dict[str, str]:
+    single = event.get("headers") or {}
+    several = event.get("multiValueHeaders") or {}
+
+    headers = {str(name).lower(): str(value) for name, value in single.items()}
+    for name, values in several.items():
+        headers[str(name).lower()] = ", ".join(map(str, values)) if isinstance(values, list) else ""
+    return headers
+
+
+def _stage(context: Event, path: str) -> str:
+    """The stage, where it begins the path.
+
+    A custom domain leaves it out. A stage that is named like a path of ours (v1) is then no prefix.
+    """
     stage = f"/{context.get('stage') or ''}"
-    return stage if len(stage) > 1 and _under(path, stage) and path.rstrip("/") not in PATHS else ""
+    is_prefix = len(stage) > 1 and _is_under(path, stage) and path.rstrip("/") not in PATHS
+    return stage if is_prefix else ""
 
 
-def _under(path: str, prefix: str) -> bool:
+def _is_under(path: str, prefix: str) -> bool:
     return path == prefix or path.startswith(prefix + "/")
 
 
 def _body(event: Event) -> bytes | None:
-    """The bytes of a body: text, base64, nothing, or (console test events) the JSON value itself."""
+    """The bytes of a body: text, base64, nothing, or the JSON value (the console's test events)."""
     body = event.get("body")
+
     if body is None:
         return b""
     if not isinstance(body, str):
@@ -146,32 +196,3 @@ def _body(event: Event) -> bytes | None:
         return base64.b64decode(body, validate=True)
     except (binascii.Error, ValueError):
         return None
-
-
-def _as_v2(request: Request) -> Event:
-    """The request as an event of payload 2.0, in whatever form it came: the one form Mangum has to read."""
-    return {
-        "version": V2,
-        "rawQueryString": "",
-        "headers": {name: value for name, value in request.headers.items() if name not in UNREAD},
-        "requestContext": {
-            "http": {"method": request.method, "path": request.path, "sourceIp": ""}
-        },
-        "body": base64.b64encode(request.body or b"").decode(),
-        "isBase64Encoded": True,
-        "fillmask.prefix": request.prefix,
-        "fillmask.malformed": request.body is None,
-    }
-
-
-def encode(
-    event: Event, status: int, headers: dict[str, str], body: str, is_base64: bool = False
-) -> Event:
-    """An answer in the form of the gateway that sent the event."""
-    answer: Event = {"statusCode": status, "body": body, "isBase64Encoded": is_base64}
-    kind_of = kind(event)
-    if kind_of == ALB and "multiValueHeaders" in event:
-        return answer | {"multiValueHeaders": {name: [value] for name, value in headers.items()}}
-    if kind_of == V1:
-        return answer | {"headers": headers, "multiValueHeaders": {}}
-    return answer | {"headers": headers}

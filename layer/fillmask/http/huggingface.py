@@ -1,7 +1,7 @@
 """Hugging Face's inference shapes, translated to our operations and back.
 
-What `huggingface_hub.InferenceClient` sends and reads: for several masks a list a mask, for several texts a
-list a text. As there, targets come back best first; those with nothing to score are left out.
+What `huggingface_hub.InferenceClient` sends and reads: one list per mask where there are several,
+and one per text. As there, targets come back best first, without those that cannot be scored.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from fillmask.requests.validate import validate
 
 
 def fill_mask(service: Service, request: object) -> list[Any]:
-    """[{"score", "token", "token_str", "sequence"}], nested by mask and by text where there are several."""
+    """[{"score", "token", "token_str", "sequence"}], nested per text and mask where several."""
     asked = validate(request, schema.HF_FILL_MASK)
     inputs = asked["inputs"]
     parameters = {

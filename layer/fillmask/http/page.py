@@ -1,7 +1,7 @@
-"""The page at /: page.html with the headers that let it run its own script and style and nothing else.
+"""The page at /: page.html, and headers that let it run its own script and style and nothing else.
 
-The file is one piece and needs no build step. Its Content-Security-Policy is computed from what it holds, so an
-edit can not leave the two apart. Knows nothing of FastAPI; http_api.py sends what it is given here.
+The file is one piece and needs no build step. Its Content-Security-Policy is computed from what it
+holds, so that an edit cannot leave the two apart. Knows nothing of FastAPI; app.py sends it.
 """
 
 import base64
@@ -25,8 +25,11 @@ def load(path: Path = PAGE) -> tuple[bytes, dict[str, str]]:
 
 
 def policy(content: bytes) -> str:
-    """The strictest policy under which the page works: its own inline blocks by their hash, requests to its own
-    origin, images from data: (the icon), and no way to make markup out of text."""
+    """The strictest policy under which the page works.
+
+    Its own inline blocks by their hash, requests to its own origin, images from data: (the icon),
+    and no way to make markup out of text.
+    """
     return "; ".join(
         [
             "default-src 'none'",

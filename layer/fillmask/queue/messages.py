@@ -1,18 +1,18 @@
 """SQS events in, a partial batch response out: the adapter between a queue and the service.
 
-A message is the JSON of a native request with two fields of its own, `operation` and `id`; an SNS envelope
-around it is taken off. What happens to a message:
+A message is the JSON of a native request with two fields of its own, `operation` and `id`; an SNS
+envelope around it is taken off. What happens to a message:
 
     answered                            done; the result goes to the result queue if there is one
     refused (a permanent error)         with a result queue: done, the error goes there
                                         without: reported, so that the dead-letter queue keeps it
-    passing trouble, or a bug           reported, so that SQS delivers it again
+    a transient failure, or a bug       reported, so that SQS delivers it again
     result not accepted                 reported
     little time left                    reported, not started
     after a reported one of its group   reported, not started (FIFO)
 
-The same message gives the same result, byte for byte: `cached` is left out of results, because it tells of
-this delivery and not of the answer. Nothing of a message but its id gets into the log.
+The same message gives the same result, byte for byte: `cached` is left out of results, because it
+tells about this delivery and not about the answer. Only the id of a message gets into the log.
 """
 
 import logging
@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
 from fillmask import limits
+from fillmask.adapters import Context
 from fillmask.errors import FillMaskError, InvalidJson, InvalidRequest, UnreportableError
 from fillmask.problem import problem
 from fillmask.queue.results import BATCH_ENTRIES, Result, encode
@@ -27,19 +28,20 @@ from fillmask.requests import json_text
 
 DEFAULT_OPERATION: Final = "fill-mask"
 RESERVE_MS: Final = 2000  # for sending the results that wait, with its retry
+UNLIMITED_MS: Final = 2**31  # where there is no context, as in a test of the user's own
 ID_CHARACTERS: Final = 256
 OPERATION_CHARACTERS: Final = 64
 
 Answer = Callable[[str, object], dict[str, Any]]
 
-logger = logging.getLogger("fillmask")
+log = logging.getLogger("fillmask")
 
 
 class Results(Protocol):
     """Where answers to messages go: the result queue, or a stand-in on a developer's machine."""
 
     def send(self, results: Sequence[Result]) -> set[str]:
-        """Return the message ids whose results were not accepted."""
+        """The message ids whose results were not accepted."""
 
 
 class Message(NamedTuple):
@@ -51,7 +53,7 @@ class Message(NamedTuple):
 
 
 class QueueAdapter:
-    """Answers SQS events by a function (operation, request) -> result that raises FillMaskError."""
+    """Answers SQS events; `answer` is (operation, request) -> result and raises FillMaskError."""
 
     def __init__(
         self, answer: Answer, results: Results | None = None, reserve_ms: int = RESERVE_MS
@@ -60,26 +62,34 @@ class QueueAdapter:
         self._results = results
         self._reserve_ms = reserve_ms
 
-    def handle(self, event: Mapping[str, Any], remaining_ms: Callable[[], int]) -> dict[str, Any]:
-        """Return {"batchItemFailures": [{"itemIdentifier": messageId}, ...]} in the order of the records.
+    def recognises(self, event: object) -> bool:
+        """Whether this is an event of SQS, an empty one included."""
+        records = event.get("Records") if isinstance(event, Mapping) else None
+        return isinstance(records, list) and (not records or any(map(_is_of_sqs, records)))
 
-        `remaining_ms` tells the milliseconds left of this invocation. Raises UnreportableError before
-        anything is done when a failure of some record could not be reported.
+    def answer(self, event: Mapping[str, Any], context: Context | None) -> dict[str, Any]:
+        """{"batchItemFailures": [{"itemIdentifier": messageId}, ...]} in the order of the records.
+
+        Raises UnreportableError before anything is done when the failure of some record could not
+        be reported.
         """
         messages = _messages(event["Records"])
         batch = _Batch(self._outcome, self._results)
-        slowest, before = 0, 0
+        slowest_ms = before_ms = 0
+
         for message in messages:
-            left = remaining_ms()
-            slowest, before = max(slowest, before - left), left
-            batch.take(message, in_time=left >= self._reserve_ms + slowest)
+            left_ms = context.get_remaining_time_in_millis() if context else UNLIMITED_MS
+            slowest_ms = max(slowest_ms, before_ms - left_ms)
+            before_ms = left_ms
+            batch.take(message, in_time=left_ms >= self._reserve_ms + slowest_ms)
         batch.send()
-        failures = [message.id for message in messages if batch.reported.pop(message.id, False)]
-        logger.info("queue: %d records, %d reported", len(messages), len(failures))
+
+        failures = [message.id for message in messages if batch.is_first_report(message.id)]
+        log.info("queue: %d records, %d reported", len(messages), len(failures))
         return {"batchItemFailures": [{"itemIdentifier": failure} for failure in failures]}
 
     def _outcome(self, message: Message) -> str | None:
-        """Return the text of the result, or None when the message must be reported."""
+        """The text of the result, or None when the message must be reported."""
         head: dict[str, Any] = {"id": None, "operation": None}
         try:
             request = _request(message.body)
@@ -87,13 +97,13 @@ class QueueAdapter:
             head["operation"] = _take_operation(request)
             return _fitting(head, {"result": _stable(self._answer(head["operation"], request))})
         except FillMaskError as error:
-            logger.warning("queue: message %s: %s", message.id, error.code)
+            log.warning("queue: message %s: %s", message.id, error.code)
             if self._results is None or error.transient:
                 return None
             return encode({**head, "error": problem(error)})
         except Exception as error:  # noqa: BLE001  one message must not take the others down
             # By its type alone: the message of a foreign exception may quote the text.
-            logger.error("queue: message %s: %s", message.id, type(error).__name__)
+            log.error("queue: message %s: %s", message.id, type(error).__name__)
             return None
 
 
@@ -101,23 +111,25 @@ class _Batch:
     """One event on its way: what is reported, which groups are stopped, which results wait."""
 
     def __init__(self, outcome: Callable[[Message], str | None], results: Results | None) -> None:
-        self.reported: dict[str, bool] = {}
         self._outcome = outcome
         self._results = results
+        self._reported: set[str] = set()
         self._seen: set[str] = set()
         self._stopped: set[str] = set()
         self._waiting: list[Result] = []
 
     def take(self, message: Message, in_time: bool) -> None:
-        """Answer a message or report it; the second copy of a message shares the fate of the first."""
+        """Answer a message or report it; a second copy of it shares the fate of the first."""
         if message.id in self._seen:
             return
         self._seen.add(message.id)
-        if message.group is not None and any(
-            message.group == result.group for result in self._waiting
-        ):
-            self.send()  # within a group, nothing is sent before its predecessor has been accepted
-        text = self._outcome(message) if in_time and message.group not in self._stopped else None
+
+        # Within a group, nothing is sent before its predecessor has been accepted.
+        if message.group and any(message.group == result.group for result in self._waiting):
+            self.send()
+
+        may_start = in_time and message.group not in self._stopped
+        text = self._outcome(message) if may_start else None
         if text is None:
             self._report(message.id, message.group)
         elif self._results:
@@ -128,29 +140,29 @@ class _Batch:
     def send(self) -> None:
         """Send the results that wait, and report the messages whose result was not accepted."""
         waiting, self._waiting = self._waiting, []
-        if waiting and self._results:
-            refused = self._results.send(waiting)
-            for result in waiting:
-                if result.message_id in refused:
-                    logger.warning("queue: message %s: result not accepted", result.message_id)
-                    self._report(result.message_id, result.group)
+        if not waiting or not self._results:
+            return
+
+        refused = self._results.send(waiting)
+        for result in waiting:
+            if result.message_id in refused:
+                log.warning("queue: message %s: result not accepted", result.message_id)
+                self._report(result.message_id, result.group)
+
+    def is_first_report(self, message_id: str) -> bool:
+        """Whether the message is to be reported and has not been asked for before."""
+        reported = message_id in self._reported
+        self._reported.discard(message_id)
+        return reported
 
     def _report(self, message_id: str, group: str | None) -> None:
-        self.reported[message_id] = True
+        self._reported.add(message_id)
         if group is not None:
             self._stopped.add(group)
 
 
-def is_queue_event(event: object) -> bool:
-    """Say whether this is an event of SQS, an empty one included."""
-    records = event.get("Records") if isinstance(event, Mapping) else None
-    return isinstance(records, list) and (
-        not records
-        or any(
-            isinstance(record, Mapping) and record.get("eventSource") == "aws:sqs"
-            for record in records
-        )
-    )
+def _is_of_sqs(record: object) -> bool:
+    return isinstance(record, Mapping) and record.get("eventSource") == "aws:sqs"
 
 
 def _messages(records: list[Any]) -> list[Message]:
@@ -159,15 +171,15 @@ def _messages(records: list[Any]) -> list[Message]:
         message_id = record.get("messageId") if isinstance(record, Mapping) else None
         if not isinstance(message_id, str) or not message_id:
             raise UnreportableError(
-                f"Record {number} of {len(records)} has no messageId, so its failure could not be reported; "
-                "the whole batch is refused, and nothing of it has been processed."
+                f"Record {number} of {len(records)} has no messageId, so its failure could not be "
+                "reported; the whole batch is refused, and nothing of it has been processed."
             )
         messages.append(Message(message_id, _group(record), record.get("body")))
     return messages
 
 
 def _group(record: Mapping[str, Any]) -> str | None:
-    # Messages of a standard queue may carry a group too (fair queues), which says nothing about order.
+    # In a standard queue a group (fair queues) says nothing about order.
     if not str(record.get("eventSourceARN", ".fifo")).endswith(".fifo"):
         return None
     attributes = record.get("attributes")

@@ -1,7 +1,7 @@
-"""The queue that receives the answers to queue messages: encoding, batches, limits, order and a second try.
+"""The queue that receives the answers to queue messages: encoding, batches, order, a second try.
 
-It knows SQS and nothing of requests. The client is built with the first batch, so that a function without
-a result queue never imports the AWS SDK. Sending one batch ends within two seconds, whatever SQS does.
+It knows SQS and nothing of requests. The client is built with the first batch, so that a function
+without a result queue never imports the AWS SDK.
 """
 
 import json
@@ -19,13 +19,12 @@ ATTRIBUTE_BYTES: Final = BATCH_BYTES - RESULT_BYTES  # more than the attributes 
 CONNECT_SECONDS: Final = 0.3
 READ_SECONDS: Final = 0.6
 
-_NOT_IN_XML = re.compile(
-    "[\ud800-\udfff\ufffe\uffff]"
-)  # SQS refuses these; JSON escapes control characters
+# SQS refuses these; JSON escapes control characters.
+_NOT_IN_XML: Final = re.compile("[\ud800-\udfff\ufffe\uffff]")
 
 
 class Result(NamedTuple):
-    """One answer on its way: to which message, in which order group (FIFO sources only), as JSON text."""
+    """One answer on its way, as JSON text; `group` is the message group of a FIFO source."""
 
     message_id: str
     group: str | None
@@ -45,25 +44,31 @@ class ResultQueue:
         return self._connect()
 
     def send(self, results: Sequence[Result]) -> set[str]:
-        """Send, retry once what was not accepted, and return the message ids that still were not."""
-        return {result.message_id for batch in _batches(results) for result in self._deliver(batch)}
+        """Send, with one retry, and return the ids of the messages whose results were refused."""
+        refused = [self._deliver(batch) for batch in _batches(results)]
+        return {result.message_id for batch in refused for result in batch}
 
     def _deliver(self, batch: list[Result]) -> list[Result]:
+        """What was not accepted at the second try either."""
         left, refused_whole = self._try(batch)
+
+        # One entry that SQS does not like makes it refuse the request: the others go without it.
         if refused_whole and len(batch) > 1:
-            # One entry SQS does not like makes it refuse the request, so the others go without it.
-            return [result for one in batch for result in self._try([one])[0]]
+            left_alone = [self._try([result])[0] for result in batch]
+            return [result for left in left_alone for result in left]
         return self._try(left)[0] if left else []
 
     def _try(self, batch: list[Result]) -> tuple[list[Result], bool]:
-        """Return what was not accepted, and whether SQS answered that it refuses the batch as a whole."""
+        """What was not accepted, and whether SQS answered that it refuses the whole batch."""
         entries = [self._entry(str(number), result) for number, result in enumerate(batch)]
         try:
             answer = self._client.send_message_batch(QueueUrl=self._url, Entries=entries)
-        except Exception as error:  # noqa: BLE001  throttled, no credentials, no answer: all passing
+        except Exception as error:  # noqa: BLE001  (whatever it is, it may pass)
             return batch, bool(getattr(error, "response", None))  # time-outs have one too: None
+
         accepted = {success["Id"] for success in answer.get("Successful", ())}
-        return [result for number, result in enumerate(batch) if str(number) not in accepted], False
+        left = [result for number, result in enumerate(batch) if str(number) not in accepted]
+        return left, False
 
     def _entry(self, entry_id: str, result: Result) -> dict[str, Any]:
         entry = {
@@ -73,16 +78,15 @@ class ResultQueue:
                 "message_id": {"DataType": "String", "StringValue": result.message_id}
             },
         }
-        if (
-            self._fifo
-        ):  # a message that is delivered again gives the same result, which SQS then drops
+        # A message that is delivered again gives the same result, which SQS then drops.
+        if self._fifo:
             entry["MessageGroupId"] = result.group or result.message_id
             entry["MessageDeduplicationId"] = result.message_id
         return entry
 
 
 def encode(body: Mapping[str, Any]) -> str:
-    """Return JSON text that SQS takes, the same for equal bodies."""
+    """JSON text that SQS takes, the same for equal bodies."""
     text = json.dumps(
         body, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
     )

@@ -1,0 +1,22 @@
+"""What every way into the function offers, and what it uses of Lambda."""
+
+from typing import Any, Protocol
+
+
+class Context(Protocol):
+    """What is used of Lambda's context object."""
+
+    aws_request_id: str
+
+    def get_remaining_time_in_millis(self) -> int:
+        """Milliseconds until Lambda ends this invocation."""
+
+
+class Adapter(Protocol):
+    """One way in: HTTP by one gateway, a queue, direct invocation, or a warm-up."""
+
+    def recognises(self, event: object) -> bool:
+        """Whether `answer` takes this event."""
+
+    def answer(self, event: Any, context: Context | None) -> dict[str, Any]:
+        """The answer in the form that the sender of the event wants."""

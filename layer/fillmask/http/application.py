@@ -1,0 +1,90 @@
+"""HTTP events in, HTTP answers out.
+
+A plain JSON POST to an operation is answered without a web framework: FastAPI takes as long to
+import as the model takes to load. Everything else (the page, the documents, errors of routing,
+CORS) goes through Mangum into FastAPI, which is imported when it is first needed.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from fillmask.adapters import Context
+from fillmask.http.gateways import ALL, Event, Gateway, Request, Response
+from fillmask.http.respond import PATHS, respond
+from fillmask.operations.service import Service
+from fillmask.settings import Settings
+
+if TYPE_CHECKING:
+    from mangum import Mangum
+
+
+class HttpApplication:
+    """Answers requests; `service` returns the service or raises EngineUnavailable."""
+
+    def __init__(self, service: Callable[[], Service], settings: Settings) -> None:
+        self._service = service
+        self._settings = settings
+        self._mangum: Mangum | None = None
+
+    @property
+    def base_path(self) -> str:
+        """The base path of a custom domain, or nothing."""
+        return self._settings.base_path
+
+    def answer(self, request: Request) -> Response:
+        """The answer to a request; the framework is asked only for what needs it."""
+        is_operation = request.method == "POST" and request.route in PATHS
+        if not is_operation or self._settings.cors_origins:
+            return self.through_fastapi(request)
+
+        content_type = request.headers.get("content-type", "")
+        reply = respond(self._service, request.route, content_type, request.body)
+        headers = {"content-length": str(len(reply.body)), "content-type": reply.media_type}
+        return Response(reply.status, headers, reply.body.decode())
+
+    def through_fastapi(self, request: Request) -> Response:
+        """The same answer through Mangum and FastAPI."""
+        import asyncio  # noqa: PLC0415  (not on the way to a first answer)
+
+        # Mangum takes its thread's event loop. Newer Pythons no longer make one unasked, and
+        # threads other than the first never had one.
+        with asyncio.Runner() as runner:
+            runner.get_loop()
+            self._mangum = self._mangum or self._connect()
+            # Mangum hands the request untouched to RequestHandler, and its Response to us.
+            response: Any = self._mangum(request, None)  # type: ignore[arg-type]
+
+        answered: Response = response
+        return answered if request.method != "HEAD" else answered._replace(body="")
+
+    def _connect(self) -> "Mangum":
+        from mangum import Mangum  # noqa: PLC0415  (not on the way to a first answer)
+
+        from fillmask.http.app import create_app  # noqa: PLC0415
+        from fillmask.http.asgi import RequestHandler  # noqa: PLC0415
+
+        app: Any = create_app(self._service, self._settings)
+        handlers: list[Any] = [RequestHandler]  # Mangum's types know of events that are dicts only
+        return Mangum(app, lifespan="off", custom_handlers=handlers)
+
+
+class HttpAdapter:
+    """Answers the events of one gateway."""
+
+    def __init__(self, gateway: Gateway, application: HttpApplication) -> None:
+        self._gateway = gateway
+        self._application = application
+
+    def recognises(self, event: object) -> bool:
+        """Whether the event comes from this gateway."""
+        return self._gateway.recognises(event)
+
+    def answer(self, event: Event, context: Context | None) -> Event:
+        """The answer in the form that the gateway wants."""
+        request = self._gateway.read(event, self._application.base_path)
+        return self._gateway.write(self._application.answer(request))
+
+
+def adapters(application: HttpApplication) -> list[HttpAdapter]:
+    """One adapter for each gateway, in the order in which they are to be asked."""
+    return [HttpAdapter(gateway, application) for gateway in ALL]
