@@ -12,6 +12,7 @@ from fillmask.adapters import Context
 from fillmask.errors import FillMaskError
 from fillmask.operations.service import Service
 from fillmask.problem import problem
+from fillmask.requests.native import DEFAULT_OPERATION
 
 REQUEST_FIELDS: Final = ("operation", "text", "texts", "input")
 SCHEDULERS: Final = ("aws.events", "aws.scheduler")
@@ -31,7 +32,7 @@ class DirectAdapter:
         """The result object, or the problem with the request. Raises transient errors."""
         request = {name: value for name, value in event.items() if name != "operation"}
         try:
-            return self._service().answer(event.get("operation", "fill-mask"), request)
+            return self._service().answer(event.get("operation", DEFAULT_OPERATION), request)
         except FillMaskError as error:
             if error.transient:
                 raise

@@ -115,5 +115,5 @@ class OperationUnavailable(Refusal):
 class UnreportableError(Exception):
     """A queue record has no messageId.
 
-    Only failing the whole invocation keeps SQS from deleting that record with the rest of the batch.
+    Only failing the whole invocation keeps SQS from deleting that record with the rest.
     """

@@ -1,6 +1,7 @@
-"""From an error to the object of RFC 9457 that tells a caller about it: the one table of status numbers.
+"""Errors as the problem objects of RFC 9457, and the one table of their status numbers.
 
-Used by every adapter that answers with JSON. The core raises errors by name and never sees a number.
+Every adapter that answers with JSON uses it. The operations raise errors by name and never see a
+number.
 """
 
 from typing import Any, Final
@@ -25,7 +26,7 @@ TABLE: Final[dict[str, tuple[int, str]]] = {
 
 
 def problem(error: FillMaskError) -> dict[str, Any]:
-    """Return {"type", "title", "status", "detail", "code"} and the error's own extra members."""
+    """The members "type", "title", "status", "detail" and "code", and the error's own."""
     status, title = TABLE[error.code]
     return {
         "type": TYPE_PREFIX + error.code,

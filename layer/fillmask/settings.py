@@ -1,4 +1,4 @@
-"""What the environment may decide, read once by handler.py; nothing else in the package reads it."""
+"""What the environment may decide. handler.py reads it once; nothing else in the package does."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
@@ -33,7 +33,7 @@ ROWS: Final = (
 
 
 class Settings(NamedTuple):
-    """The settings in use; fields stand in the order of ROWS."""
+    """The settings in use; the fields stand in the order of ROWS."""
 
     model_dir: str
     table: str
@@ -48,24 +48,27 @@ class Settings(NamedTuple):
 
     @property
     def time_is_free(self) -> bool:
-        """Nobody waits for the initialisation, so everything may be done in it."""
+        """Whether nobody waits for the initialisation, so that everything may be done in it."""
         return self.initialization in ("provisioned-concurrency", "snap-start")
 
     @classmethod
     def from_env(cls, environment: Mapping[str, str]) -> "Settings":
-        """Read every row; raise ValueError naming the variable and the value it had."""
+        """The settings of an environment.
+
+        Raises ValueError, which names the variable and the value it had.
+        """
         raw = {row.variable: environment.get(row.variable) or row.default for row in ROWS}
-        base_path = "/" + raw["FILLMASK_BASE_PATH"].strip("/")
+        base_path = raw["FILLMASK_BASE_PATH"].strip("/")
+        origins = [origin.strip() for origin in raw["FILLMASK_CORS_ORIGINS"].split(",")]
+
         return cls(
             model_dir=raw["FILLMASK_MODEL_DIR"],
             table=raw["FILLMASK_TABLE"],
             cache_ttl_seconds=_whole(raw, "FILLMASK_CACHE_TTL_SECONDS", 1),
             memory_cache_bytes=_whole(raw, "FILLMASK_MEMORY_CACHE_BYTES", 0),
             result_queue_url=raw["FILLMASK_RESULT_QUEUE_URL"],
-            base_path="" if base_path == "/" else base_path,
-            cors_origins=tuple(
-                part.strip() for part in raw["FILLMASK_CORS_ORIGINS"].split(",") if part.strip()
-            ),
+            base_path=base_path and f"/{base_path}",
+            cors_origins=tuple(filter(None, origins)),
             threads=_whole(raw, "FILLMASK_THREADS", 0),
             memory_mb=int(environment.get("AWS_LAMBDA_FUNCTION_MEMORY_SIZE") or 0),
             initialization=environment.get("AWS_LAMBDA_INITIALIZATION_TYPE") or "on-demand",
@@ -74,6 +77,7 @@ class Settings(NamedTuple):
 
 def _whole(raw: Mapping[str, str], variable: str, least: int) -> int:
     value = raw[variable]
+
     if not value.isdecimal() or int(value) < least:
-        raise ValueError(f"{variable} must be a whole number of at least {least}, and is {value!r}")
+        raise ValueError(f"{variable} must be a whole number of at least {least}, not {value!r}")
     return int(value)

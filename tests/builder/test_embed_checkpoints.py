@@ -102,7 +102,7 @@ def test_capitals_and_accents_are_read_as_the_checkpoint_does(
     (source / "tokenizer_config.json").write_text(json.dumps(tokenizer))
 
     texts = [*shared, *apart]
-    first, *others = embedder(built(source)).answer(texts, texts)
+    first, *others = embedder(built(source)).embed(texts, texts)
     for text, answer in zip(texts[1:], others, strict=True):
         assert np.array_equal(answer.vector, first.vector) is (text in shared)
 

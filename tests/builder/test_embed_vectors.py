@@ -77,8 +77,8 @@ def test_vectors_are_what_numpy_makes_of_the_hidden_states(
     model = built(source)
 
     texts = [SHORT, LONG]
-    exact = exact_embedder(model, source).answer(texts, texts)
-    rounded = embedder(model).answer(texts, texts)
+    exact = exact_embedder(model, source).embed(texts, texts)
+    rounded = embedder(model).embed(texts, texts)
     for text, answer, int8 in zip(texts, exact, rounded, strict=True):
         states = windows(model, source, text, MAX_TOKENS)
         weighted = [POOLS[pool](part) * (len(part) - 2) for part in states]
@@ -99,7 +99,7 @@ def test_a_vocabulary_without_a_mask_will_do(tmp_path: Path) -> None:
     assert manifest.read(model).content["mask_token"] is None
 
     text = "[MASK]"  # like any other
-    (answer,) = exact_embedder(model, source).answer([text], ["text"])
+    (answer,) = exact_embedder(model, source).embed([text], ["text"])
     (states,) = windows(model, source, text, SMALL["positions"])
     assert len(states) > 3
     assert np.dot(answer.vector, unit(states.mean(0))) >= 1 - 1e-6

@@ -45,7 +45,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def vectors(engine: OnnxEngine, model: Path) -> npt.NDArray[np.float32]:
     codec = TextCodec.load(model, engine.manifest)
-    return np.array([row.vector for row in Embedder(engine, codec).answer(TEXTS, TEXTS)])
+    return np.array([row.vector for row in Embedder(engine, codec).embed(TEXTS, TEXTS)])
 
 
 @pytest.fixture(scope="module")

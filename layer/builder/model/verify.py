@@ -85,7 +85,7 @@ def embeddings(ours: OnnxEngine, exact: OnnxEngine, codec: TextCodec) -> Cosines
     """The cosines between both models' embeddings of the sentences."""
     texts = sentences()
     vectors, exact_vectors = (
-        Embedder(engine, codec).answer(texts, texts) for engine in (ours, exact)
+        Embedder(engine, codec).embed(texts, texts) for engine in (ours, exact)
     )
     pairs = zip(vectors, exact_vectors, strict=True)
     cosines = np.array([similarity([one], [other]) for one, other in pairs])

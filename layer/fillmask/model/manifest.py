@@ -10,6 +10,7 @@ from fillmask.errors import EngineUnavailable
 FORMAT: Final = 1  # of the folder; a builder that changes the graph's inputs raises it
 FILES: Final = ("model.onnx", "cold.onnx", "model.onnx.data", "tokenizer.json")
 POOLING_MODES: Final = ("mean", "cls")
+FRAME_TOKENS: Final = 2  # [CLS] and [SEP], which the model reads around the tokens of a text
 NO_TOKEN: Final = -1  # stands for the id of a token that the vocabulary does not have
 
 Kind = TypeVar("Kind")
@@ -54,7 +55,7 @@ class Manifest(NamedTuple):
     @property
     def capacity(self) -> int:
         """How many tokens of a text fit between [CLS] and [SEP]."""
-        return self.max_tokens - 2
+        return self.max_tokens - FRAME_TOKENS
 
 
 def read(folder: Path) -> Manifest:

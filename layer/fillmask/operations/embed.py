@@ -1,104 +1,123 @@
 """Text embeddings: pooled hidden states, normalised to length 1.
 
-Mean over a text's real tokens, or its first token, as the manifest says. A text longer than the model's
-limit is run in windows, and its vector is their average by token count. The decoder does not run.
+The mean over a text's tokens, or its first position, as the manifest says. A text longer than the
+model's limit is run in windows, and its vector is their mean, weighted by their tokens. The head of
+the model does not run.
 """
 
 import struct
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from fillmask.errors import InvalidRequest, counted
 from fillmask.model.contract import Engine, Query
+from fillmask.model.manifest import FRAME_TOKENS
 from fillmask.model.text import TextCodec
 from fillmask.model.windows import chunks
 
-HEADER = struct.Struct("<II")  # tokens, windows
+HEADER: Final = struct.Struct("<II")  # tokens, windows
+LEAST_LENGTH: Final = 1e-12  # of a vector that is divided by its length
+
+Vector = npt.NDArray[np.float32]  # [hidden]
 
 
 class Embedding(NamedTuple):
-    """One text: its vector [hidden] float32, the tokens it had with [CLS] and [SEP], the windows it took."""
+    """The vector of one text, float32 [hidden], and what it took to compute it."""
 
-    vector: npt.NDArray[np.float32]
-    tokens: int
+    vector: Vector
+    tokens: int  # [CLS] and [SEP] of each window included
     windows: int
 
     def pack(self) -> bytes:
-        """For a cache; float32 values survive bit for bit."""
+        """The embedding for a cache; float32 values survive bit for bit."""
         return HEADER.pack(self.tokens, self.windows) + self.vector.astype("<f4").tobytes()
 
     @classmethod
-    def unpack(cls, value: bytes, width: int) -> "Embedding":
-        """What `pack` made of a vector of `width`; raise ValueError or struct.error for anything else."""
-        tokens, windows = HEADER.unpack_from(value)
-        return cls(
-            np.frombuffer(value, dtype="<f4", offset=HEADER.size).reshape(width), tokens, windows
-        )
+    def unpack(cls, value: bytes, dimensions: int) -> "Embedding":
+        """What `pack` made of a vector of so many dimensions.
 
-    def leading(self, dimensions: int) -> npt.NDArray[np.float32]:
-        """The first dimensions, normalised again."""
+        Raises ValueError or struct.error for anything else.
+        """
+        tokens, windows = HEADER.unpack_from(value)
+        vector = np.frombuffer(value, dtype="<f4", offset=HEADER.size)
+        return cls(vector.reshape(dimensions), tokens, windows)
+
+    def leading(self, dimensions: int) -> Vector:
+        """The first dimensions, normalised again; all of them are left as they are."""
+        if dimensions == len(self.vector):
+            return self.vector
         return _unit(self.vector[:dimensions].astype(np.float64))
 
 
 class Embedder:
-    """The embed operation on one engine and its codec."""
+    """Embeds texts with one engine and its codec."""
 
     def __init__(self, engine: Engine, codec: TextCodec) -> None:
         self._engine, self._codec, self._manifest = engine, codec, engine.manifest
 
-    def answer(self, texts: Sequence[str], fields: Sequence[str]) -> list[Embedding]:
-        """One embedding a text, the same in every batch; raise InvalidRequest for texts without a token, by the
-        `fields` of the request in which the texts stand."""
-        windows = [self._queries(text) for text in texts]
-        errors = [
-            {"field": field, "reason": "has no character the model can see"}
-            for field, own in zip(fields, windows, strict=True)
-            if not own
-        ]
-        if errors:
+    def embed(self, texts: Sequence[str], names: Sequence[str]) -> list[Embedding]:
+        """One embedding per text, which does not depend on the other texts.
+
+        Raises InvalidRequest for texts without a token, by the `names` of their fields.
+        """
+        queries = [self._queries(text) for text in texts]
+        empty = [name for name, own in zip(names, queries, strict=True) if not own]
+        if empty:
             raise InvalidRequest(
-                f"There is nothing to embed in {counted(len(errors), 'text')}.", errors=errors
+                f"There is nothing to embed in {counted(len(empty), 'text')}.",
+                errors=[
+                    {"field": name, "reason": "has no character the model can see"}
+                    for name in empty
+                ],
             )
-        queries = [query for own in windows for query in own]
-        owners = [index for index, own in enumerate(windows) for _ in own]
-        sums: list[Any] = [0.0] * len(texts)
-        tokens, counts = [0] * len(texts), [0] * len(texts)
-        for owner, query, states in zip(owners, queries, self._engine.hidden(queries), strict=True):
-            size = len(query.ids)
-            sums[owner] = sums[owner] + states.mean(axis=0, dtype=np.float64) * (size - 2)
-            tokens[owner] += size
-            counts[owner] += 1
-        return [
-            Embedding(_unit(row), *of)
-            for row, of in zip(sums, zip(tokens, counts, strict=True), strict=True)
-        ]
+
+        # The windows of all texts make one batch, whose results come back in order.
+        states = iter(self._engine.hidden([query for own in queries for query in own]))
+        return [_pooled(own, [next(states) for _ in own]) for own in queries]
 
     def _queries(self, text: str) -> list[Query]:
+        """The windows of a text, with the positions to pool; none for a text without a token."""
         ids = self._codec.encode(text, self._manifest.lowercase).ids
         if not ids:
             return []
-        special, pooling = self._manifest.special, self._manifest.pooling
-        queries = []
-        for start, end in chunks(len(ids), self._manifest.capacity, self._codec.sentence_ends(ids)):
-            inside = special.enclose(ids[start:end])
-            pooled = range(len(inside)) if pooling.special_tokens else range(1, len(inside) - 1)
-            queries.append(Query(inside, [0] if pooling.mode == "cls" else pooled))
-        return queries
+
+        runs = chunks(len(ids), self._manifest.capacity, self._codec.sentence_ends(ids))
+        framed = [self._manifest.special.enclose(ids[start:end]) for start, end in runs]
+        return [Query(window, self._pooled_positions(len(window))) for window in framed]
+
+    def _pooled_positions(self, length: int) -> Sequence[int]:
+        pooling = self._manifest.pooling
+        if pooling.mode == "cls":
+            return [0]
+        return range(length) if pooling.special_tokens else range(1, length - 1)
 
 
 def similarity(rows: Sequence[Embedding], columns: Sequence[Embedding]) -> list[list[float]]:
-    """Cosines [rows, columns]; each is the same whatever stands beside it, and within [-1, 1]."""
-    return [
-        [
-            float(np.clip(np.sum(row.vector.astype(np.float64) * column.vector), -1, 1))
-            for column in columns
-        ]
-        for row in rows
-    ]
+    """Cosines [rows, columns] within [-1, 1]; each depends on its two texts alone."""
+    return [[_cosine(row.vector, column.vector) for column in columns] for row in rows]
 
 
-def _unit(vector: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
-    return (vector / max(float(np.linalg.norm(vector)), 1e-12)).astype(np.float32)
+def _cosine(one: Vector, other: Vector) -> float:
+    # Not a matrix product: its rounding would depend on the size of the matrix.
+    product = np.sum(one.astype(np.float64) * other)
+    return float(np.clip(product, -1, 1))
+
+
+def _pooled(queries: Sequence[Query], states: Sequence[Vector]) -> Embedding:
+    """One text's embedding, from its windows and their hidden states [positions, hidden]."""
+    total = np.zeros(states[0].shape[1])
+    for query, rows in zip(queries, states, strict=True):
+        text_tokens = len(query.ids) - FRAME_TOKENS
+        total += rows.mean(axis=0, dtype=np.float64) * text_tokens
+
+    tokens = sum(len(query.ids) for query in queries)
+    return Embedding(_unit(total), tokens, len(queries))
+
+
+def _unit(vector: npt.NDArray[np.float64]) -> Vector:
+    """The vector divided by its length."""
+    length = max(float(np.linalg.norm(vector)), LEAST_LENGTH)
+    return (vector / length).astype(np.float32)

@@ -1,94 +1,163 @@
-"""Put the caller's text back around an answer: offsets and scores become sequences.
+"""Answers as the JSON objects of the contract.
 
-`sequence` is the caller's own string with one mask (or, in a filling, every mask) replaced and nothing else
-changed; so an answer that came from a cache without any text in it reads like one just computed.
+A `sequence` is the caller's own string with one mask, or in a filling every mask, replaced and
+nothing else changed: an answer from a cache, which holds no text, reads like one just computed.
 """
 
+import base64
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fillmask.model.text import TextCodec, shown
-from fillmask.operations.fill import Options
+from fillmask.model.manifest import Manifest
+from fillmask.model.text import Stretch, TextCodec, shown
+from fillmask.operations.answers import (
+    Candidate,
+    Extent,
+    FilledMask,
+    FilledText,
+    Filling,
+    ScoredTarget,
+)
+from fillmask.requests.native import Options
+
+if TYPE_CHECKING:
+    from fillmask.operations.embed import Embedding, Vector
 
 Json = dict[str, Any]
 
 
-def result(value: Json, text: str, options: Options, codec: TextCodec, *, cached: bool) -> Json:
-    """One element of `results`; `value` is what fill.Filler.answer made for this text."""
-    masks = [_mask(mask, text, options, codec) for mask in value["masks"]]
-    spans = [(mask["start"], mask["end"]) for mask in value["masks"]]
-    windows = [mask["window"] for mask in masks if mask["window"]]
+def model(manifest: Manifest) -> Json:
+    """Which model answered."""
+    return {"id": manifest.id, "digest": manifest.digest}
+
+
+def least_size(text: str, masks: int, options: Options) -> int:
+    """Characters of the sequences in the answer for a text, whole fillings left out.
+
+    Known before anything is computed.
+    """
+    candidates = len(options.targets) or options.top_k
+    return len(text) * (masks * candidates + 1)
+
+
+def size(answer: FilledText, text: str, options: Options) -> int:
+    """Characters of all sequences in the answer for a text."""
+    fillings = len(answer.fillings or ())
+    return least_size(text, len(answer.masks), options) + len(text) * fillings
+
+
+def filled_text(
+    answer: FilledText, text: str, options: Options, codec: TextCodec, *, cached: bool
+) -> Json:
+    """One element of `results`."""
+    windows = [mask.window for mask in answer.masks if mask.window]
+    fillings = answer.fillings
+
     return {
         "text": text,
-        "tokens": value["tokens"],
-        "masks": masks,
+        "tokens": answer.tokens,
+        "masks": [_mask(mask, text, options, codec) for mask in answer.masks],
         "fillings": None
-        if value["fillings"] is None
-        else [_filling(filling, text, spans, codec) for filling in value["fillings"]],
-        "unknown": [
-            {"start": start, "end": end, "text": text[start:end], "reason": reason}
-            for start, end, reason in value["unknown"]
-        ],
-        "window": {"start": windows[0]["start"], "end": windows[-1]["end"]} if windows else None,
+        if fillings is None
+        else [_filling(filling, answer.masks, text, codec) for filling in fillings],
+        "unknown": [_unknown(stretch, text) for stretch in answer.unknown],
+        "window": _extent(Extent(windows[0].start, windows[-1].end) if windows else None),
         "cached": cached,
     }
 
 
-def size(value: Json, text: str, options: Options) -> int:
-    """Characters of the sequences a result would hold: bounded by the service before any is built."""
-    return least_size(text, len(value["masks"]), options) + len(text) * len(value["fillings"] or ())
+def _mask(mask: FilledMask, text: str, options: Options, codec: TextCodec) -> Json:
+    before, after = text[: mask.span.start], text[mask.span.end :]
 
-
-def least_size(text: str, masks: int, options: Options) -> int:
-    """The same but for whole fillings, whose number is known when they are: bounded before anything is computed."""
-    return len(text) * (masks * (len(options.targets) or options.top_k) + 1)
-
-
-def _mask(value: Json, text: str, options: Options, codec: TextCodec) -> Json:
-    start, end, window = value["start"], value["end"], value["window"]
-    before, after = text[:start], text[end:]
+    candidates = [_candidate(candidate, before, after, codec) for candidate in mask.candidates]
     if options.targets:
-        rows = zip(options.targets, value["candidates"], strict=True)
-        candidates = [_target(target, row, before, after, codec) for target, row in rows]
-    else:
-        candidates = []
-        for token_id, score in value["candidates"]:
-            token = codec.token(token_id)
-            candidates.append(
-                {
-                    "token": token,
-                    "id": token_id,
-                    "score": score,
-                    "sequence": before + shown(token) + after,
-                }
-            )
+        candidates = [
+            _target(word, target, before, after, codec)
+            for word, target in zip(options.targets, mask.targets, strict=True)
+        ]
+
     return {
-        "start": start,
-        "end": end,
-        "window": {"start": window[0], "end": window[1]} if window else None,
+        "start": mask.span.start,
+        "end": mask.span.end,
+        "window": _extent(mask.window),
         "candidates": candidates,
     }
 
 
-def _target(target: str, row: Json, before: str, after: str, codec: TextCodec) -> Json:
-    one = len(row["pieces"]) == 1
+def _candidate(candidate: Candidate, before: str, after: str, codec: TextCodec) -> Json:
+    token = codec.token(candidate.token)
     return {
-        "token": target,
-        "id": row["pieces"][0] if one else None,
-        "score": row["score"],
-        "sequence": before + shown(target) + after,
-        "in_vocabulary": one,
-        "pieces": [codec.token(piece) for piece in row["pieces"]],
-        "reason": row.get("reason"),
+        "token": token,
+        "id": candidate.token,
+        "score": candidate.score,
+        "sequence": before + shown(token) + after,
     }
 
 
-def _filling(
-    filling: Sequence[Any], text: str, spans: Sequence[tuple[int, int]], codec: TextCodec
+def _target(word: str, target: ScoredTarget, before: str, after: str, codec: TextCodec) -> Json:
+    is_token = len(target.pieces) == 1
+    return {
+        "token": word,
+        "id": target.pieces[0] if is_token else None,
+        "score": target.score,
+        "sequence": before + shown(word) + after,
+        "in_vocabulary": is_token,
+        "pieces": [codec.token(piece) for piece in target.pieces],
+        "reason": target.reason,
+    }
+
+
+def _filling(filling: Filling, masks: Sequence[FilledMask], text: str, codec: TextCodec) -> Json:
+    tokens = [codec.token(token) for token in filling.tokens]
+
+    sequence, end = "", 0
+    for mask, token in zip(masks, tokens, strict=True):
+        sequence += text[end : mask.span.start] + shown(token)
+        end = mask.span.end
+
+    return {"tokens": tokens, "score": filling.score, "sequence": sequence + text[end:]}
+
+
+def _unknown(stretch: Stretch, text: str) -> Json:
+    return {
+        "start": stretch.start,
+        "end": stretch.end,
+        "text": text[stretch.start : stretch.end],
+        "reason": stretch.reason,
+    }
+
+
+def _extent(extent: Extent | None) -> Json | None:
+    return extent and {"start": extent.start, "end": extent.end}
+
+
+def openai_embeddings(
+    embeddings: "Sequence[Embedding]", dimensions: int, model_id: str, *, as_base64: bool
 ) -> Json:
-    tokens, score = [codec.token(token_id) for token_id in filling[0]], filling[1]
-    parts, at = [], 0
-    for (start, end), token in zip(spans, tokens, strict=True):
-        parts += [text[at:start], shown(token)]
-        at = end
-    return {"tokens": tokens, "score": score, "sequence": "".join(parts) + text[at:]}
+    """The answer to an embeddings request, in OpenAI's shape."""
+    tokens = sum(embedding.tokens for embedding in embeddings)
+    return {
+        "object": "list",
+        "model": model_id,
+        "data": [
+            {
+                "object": "embedding",
+                "index": index,
+                "embedding": _vector(embedding.leading(dimensions), as_base64),
+            }
+            for index, embedding in enumerate(embeddings)
+        ],
+        "usage": {
+            "prompt_tokens": tokens,
+            "total_tokens": tokens,
+            "windows": sum(embedding.windows for embedding in embeddings),
+        },
+    }
+
+
+def _vector(vector: "Vector", as_base64: bool) -> str | list[float]:
+    """Numbers, or base64 of little-endian float32."""
+    if as_base64:
+        return base64.b64encode(vector.astype("<f4").tobytes()).decode()
+    numbers: list[float] = vector.tolist()
+    return numbers

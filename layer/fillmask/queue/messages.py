@@ -25,8 +25,8 @@ from fillmask.errors import FillMaskError, InvalidJson, InvalidRequest, Unreport
 from fillmask.problem import problem
 from fillmask.queue.results import BATCH_ENTRIES, Result, encode
 from fillmask.requests import json_text
+from fillmask.requests.native import DEFAULT_OPERATION
 
-DEFAULT_OPERATION: Final = "fill-mask"
 RESERVE_MS: Final = 2000  # for sending the results that wait, with its retry
 UNLIMITED_MS: Final = 2**31  # where there is no context, as in a test of the user's own
 ID_CHARACTERS: Final = 256

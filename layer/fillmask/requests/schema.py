@@ -1,4 +1,8 @@
-"""What a request may hold, as data: JSON Schemas that validate.py checks and the OpenAPI document publishes."""
+"""What a request may hold, as data: JSON Schemas.
+
+validate.py checks requests against them, and the OpenAPI document publishes them. `x-limit` names
+the limit of limits.py that a list is under.
+"""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -29,29 +33,30 @@ FILL_MASK: Final[Schema] = {
             "minimum": 1,
             "maximum": limits.MAX_TOP_K,
             "default": 5,
-            "description": "Candidates a mask.",
+            "description": "Candidates per mask.",
         },
         "targets": {
             "type": "array",
             "items": TEXT,
             "minItems": 1,
             "maxItems": limits.MAX_TARGETS,
-            "description": "Score just these, in this order.",
+            "description": "Score only these, in this order.",
         },
         "mode": {
             "type": "string",
             "enum": ["independent", "joint"],
             "default": "independent",
-            "description": "Each mask on its own, or also whole fillings ranked together.",
+            "description": "Each mask on its own, or whole fillings ranked together as well.",
         },
         "lowercase": {
             "type": "boolean",
-            "description": "Fold Latin capitals before the model sees them.",
+            "description": "Fold Latin capitals before the model sees them. "
+            "The default is the model's own.",
         },
         "include_subwords": {
             "type": "boolean",
             "default": False,
-            "description": "Also return ## pieces.",
+            "description": "Also return continuation pieces (##).",
         },
     },
     "additionalProperties": False,
@@ -84,8 +89,8 @@ EMBED: Final[Schema] = {
             "type": "integer",
             "minimum": 1,
             "maximum": 4096,
-            "description": "Keep so many leading dimensions, at most what the model has, and normalise "
-            "again.",
+            "description": "Keep only the first dimensions, at most as many as the model has, and "
+            "normalise again.",
         },
         "user": {"type": "string", "description": "Accepted and ignored."},
     },
@@ -103,7 +108,7 @@ SIMILARITY: Final[Schema] = {
     "type": "object",
     "properties": {
         "texts": TEXT_LIST | {"description": "The rows of the matrix."},
-        "against": TEXT_LIST | {"description": "Its columns; the texts themselves when left out."},
+        "against": TEXT_LIST | {"description": "Its columns; by default, the texts themselves."},
     },
     "required": ["texts"],
     "additionalProperties": False,

@@ -1,28 +1,57 @@
 """Requests checked against the schemas of schema.py.
 
-The validator knows just the keywords used there and needs no import: pydantic alone would cost a third of
-the time to a first answer. Reasons name fields and bounds, never the caller's values.
+Knows just the keywords that are used there, and imports nothing: pydantic alone would take a third
+of the time to a first answer. Reasons name fields and bounds, never the caller's values.
 """
 
-import json
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from fillmask import limits
 from fillmask.errors import InvalidRequest, counted
+from fillmask.requests import json_text
 from fillmask.requests.schema import Schema
 
 
+class FieldError(NamedTuple):
+    """What is wrong with one field; the field is empty for the request as a whole."""
+
+    field: str
+    reason: str
+
+
+class Kind(NamedTuple):
+    """A type of JSON values, as an error names it."""
+
+    name: str
+    holds: Callable[[object], bool]
+
+
+KINDS: Final = {
+    "null": Kind("null", lambda value: value is None),
+    "object": Kind("an object", lambda value: isinstance(value, dict)),
+    "array": Kind("a list", lambda value: isinstance(value, list)),
+    "string": Kind("a string", lambda value: isinstance(value, str)),
+    "integer": Kind("an integer", lambda value: type(value) is int),  # isinstance takes a bool too
+    "boolean": Kind("true or false", lambda value: isinstance(value, bool)),
+}
+
+
 def validate(value: object, schema: Schema) -> dict[str, Any]:
-    """The request with defaults filled in; raise InvalidRequest with every error, or TooLarge for a list of
-    texts over its limit."""
-    errors = [{"field": field, "reason": reason} for field, reason in _errors(value, schema, "")]
+    """The fields of a request, with defaults filled in.
+
+    Raises InvalidRequest with every error, or TooLarge for a list that is over a limit.
+    """
+    errors = list(_errors(value, schema, ""))
+
     if errors:
+        first = errors[0]
         raise InvalidRequest(
             f"The request has {counted(len(errors), 'error')}; the first: "
-            f"{errors[0]['field'] or 'the body'} {errors[0]['reason']}.",
-            errors=errors,
+            f"{first.field or 'the body'} {first.reason}.",
+            errors=[error._asdict() for error in errors],
         )
+
     assert isinstance(value, dict)  # noqa: S101  (every request schema is an object's)
     defaults = {
         name: row["default"] for name, row in schema["properties"].items() if "default" in row
@@ -30,109 +59,86 @@ def validate(value: object, schema: Schema) -> dict[str, Any]:
     return defaults | value
 
 
-def _errors(value: object, schema: Schema, field: str) -> Iterator[tuple[str, str]]:
-    if "anyOf" in schema:
-        yield from _any_of(value, schema["anyOf"], field)
-        return
-    wanted = schema["type"]
-    if not _TYPES[wanted](value):
-        yield field, f"must be {_NAMES[wanted]}"
-        return
-    for keyword, check in _CHECKS.items():
-        if keyword in schema:
-            yield from check(value, schema, field)
+def _errors(value: object, schema: Schema, field: str) -> Iterator[FieldError]:
+    """The errors of a value and of everything in it."""
+    choices = schema.get("anyOf", [schema])
+    fitting = next((row for row in choices if KINDS[row["type"]].holds(value)), None)
+
+    if fitting is None:
+        names = [KINDS[row["type"]].name for row in choices]
+        yield FieldError(field, f"must be {' or '.join(names)}")
+    elif isinstance(value, dict):
+        yield from _object_errors(value, fitting, field)
+    elif isinstance(value, list):
+        yield from _list_errors(value, fitting, field)
+    elif isinstance(value, str):
+        yield from _string_errors(value, fitting, field)
+    elif isinstance(value, bool):
+        yield from _boolean_errors(value, fitting, field)
+    elif isinstance(value, int):
+        yield from _integer_errors(value, fitting, field)
 
 
-def _any_of(value: object, choices: list[Schema], field: str) -> Iterator[tuple[str, str]]:
-    """The errors of the choice whose type fits, or one that names all types."""
-    for choice in choices:
-        if _TYPES[choice["type"]](value):
-            yield from _errors(value, choice, field)
-            return
-    yield field, "must be " + " or ".join(_NAMES[choice["type"]] for choice in choices)
-
-
-def _properties(value: Any, schema: Schema, field: str) -> Iterator[tuple[str, str]]:
+def _object_errors(value: dict[str, object], schema: Schema, field: str) -> Iterator[FieldError]:
     known = schema["properties"]
-    field = f"{field}." if field else ""
+    prefix = f"{field}." if field else ""
+
     for name in schema.get("required", ()):
         if name not in value:
-            yield f"{field}{name}", "is required"
+            yield FieldError(prefix + name, "is required")
+
     for name, row in known.items():
         if name in value:
-            yield from _errors(value[name], row, f"{field}{name}")
-    if not schema.get("additionalProperties", True) and (
-        unknown := len(value.keys() - known.keys())
-    ):
-        yield (
-            field.rstrip("."),
-            f"has {counted(unknown, 'unknown field')}; known are {', '.join(known)}",
-        )
+            yield from _errors(value[name], row, prefix + name)
+
+    # The names of unknown fields are the caller's, so they are counted and not repeated.
+    unknown = len(value.keys() - known.keys())
+    if unknown and not schema.get("additionalProperties", True):
+        names = ", ".join(known)
+        yield FieldError(field, f"has {counted(unknown, 'unknown field')}; known are {names}")
+
+    if "oneOf" in schema:
+        rivals = [choice["required"][0] for choice in schema["oneOf"]]
+        if sum(name in value for name in rivals) != 1:
+            yield FieldError(field, f"must have exactly one of {' and '.join(rivals)}")
 
 
-def _one_of(value: Any, schema: Schema, field: str) -> Iterator[tuple[str, str]]:
-    names = [choice["required"][0] for choice in schema["oneOf"]]
-    if sum(name in value for name in names) != 1:
-        yield field, f"must have exactly one of {' and '.join(names)}"
+def _list_errors(value: list[object], schema: Schema, field: str) -> Iterator[FieldError]:
+    least = schema.get("minItems", 0)
+    if len(value) < least:
+        yield FieldError(field, f"must have at least {counted(least, 'item')}")
 
-
-def _items(value: Any, schema: Schema, field: str) -> Iterator[tuple[str, str]]:
-    if len(value) < schema.get("minItems", 0):
-        yield field, f"must have at least {counted(schema['minItems'], 'item')}"
     if "x-limit" in schema:
         limits.check(schema["x-limit"], len(value), f"items of {field}")
-    if len(value) > schema.get("maxItems", len(value)):
-        yield field, f"must have at most {schema['maxItems']} items"
+
+    # What is too long is not looked through.
+    most = schema.get("maxItems", len(value))
+    if len(value) > most:
+        yield FieldError(field, f"must have at most {counted(most, 'item')}")
         return
+
     for index, item in enumerate(value):
         yield from _errors(item, schema["items"], f"{field}[{index}]")
 
 
-def _bounds(value: Any, schema: Schema, field: str) -> Iterator[tuple[str, str]]:
-    if not schema["minimum"] <= value <= schema["maximum"]:
-        yield field, f"must be from {schema['minimum']} to {schema['maximum']}"
+def _string_errors(value: str, schema: Schema, field: str) -> Iterator[FieldError]:
+    allowed = schema.get("enum")
+    if allowed and value not in allowed:
+        yield FieldError(field, f"must be one of {', '.join(allowed)}")
+
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        yield FieldError(field, f"has half of a surrogate pair at character {error.start}")
 
 
-def _enum(value: Any, schema: Schema, field: str) -> Iterator[tuple[str, str]]:
-    if value not in schema["enum"]:
-        yield field, f"must be one of {', '.join(schema['enum'])}"
+def _integer_errors(value: int, schema: Schema, field: str) -> Iterator[FieldError]:
+    least, most = schema["minimum"], schema["maximum"]
+    if not least <= value <= most:
+        yield FieldError(field, f"must be from {least} to {most}")
 
 
-def _const(value: Any, schema: Schema, field: str) -> Iterator[tuple[str, str]]:
-    if value != schema["const"]:
-        yield field, f"must be {json.dumps(schema['const'])}"
-
-
-def _text(value: Any, schema: Schema, field: str) -> Iterator[tuple[str, str]]:
-    if schema["type"] == "string" and not value.isascii():
-        try:
-            value.encode()
-        except UnicodeEncodeError as error:
-            yield field, f"has half of a surrogate pair at character {error.start}"
-
-
-_TYPES: Final[dict[str, Callable[[object], bool]]] = {
-    "null": lambda value: value is None,
-    "object": lambda value: isinstance(value, dict),
-    "array": lambda value: isinstance(value, list),
-    "string": lambda value: isinstance(value, str),
-    "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
-    "boolean": lambda value: isinstance(value, bool),
-}
-_NAMES: Final = {
-    "null": "null",
-    "object": "an object",
-    "array": "a list",
-    "string": "a string",
-    "integer": "an integer",
-    "boolean": "true or false",
-}
-_CHECKS: Final[dict[str, Callable[[Any, Schema, str], Iterator[tuple[str, str]]]]] = {
-    "properties": _properties,
-    "oneOf": _one_of,
-    "items": _items,
-    "minimum": _bounds,
-    "enum": _enum,
-    "const": _const,
-    "type": _text,
-}
+def _boolean_errors(value: bool, schema: Schema, field: str) -> Iterator[FieldError]:
+    wanted = schema.get("const", value)
+    if value != wanted:
+        yield FieldError(field, f"must be {json_text.write(wanted)}")

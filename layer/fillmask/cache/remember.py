@@ -1,0 +1,84 @@
+"""What is remembered under which key.
+
+A key is a digest over everything that decides a result: no text can be read back from it, and a new
+model never answers from what an old one left behind.
+"""
+
+import hashlib
+import json
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Final, Generic, NamedTuple, TypeVar
+
+from fillmask.cache.memory import Cache
+
+RESULT_VERSION: Final = 1  # of the cached values; raise it when their meaning changes
+
+T = TypeVar("T")
+Option = bool | int | str | tuple[str, ...]
+
+
+class Packing(NamedTuple, Generic[T]):
+    """How the results of an operation become a cache's bytes, and come back.
+
+    `unpack` raises ValueError, KeyError, TypeError or struct.error for what `pack` did not make.
+    """
+
+    operation: str
+    pack: Callable[[T], bytes]
+    unpack: Callable[[bytes], T]
+
+
+class Results(NamedTuple, Generic[T]):
+    """The result of each distinct text, and the texts whose result came from the cache."""
+
+    of: dict[str, T]
+    cached: frozenset[str]
+
+
+class ResultCache:
+    """The results of one model: equal texts are computed once, and cached ones not at all."""
+
+    def __init__(self, cache: Cache, model_digest: str) -> None:
+        self._cache, self._model_digest = cache, model_digest
+
+    def results(
+        self,
+        packing: Packing[T],
+        options: Sequence[Option],
+        texts: Sequence[str],
+        compute: Callable[[Sequence[str]], Sequence[T]],
+    ) -> Results[T]:
+        """The results for the texts; `compute` is called once, with those that no cache has.
+
+        `options` are all that changes a result besides the text. Nothing is cached when `compute`
+        raises.
+        """
+        keys = {text: self._key(packing.operation, options, text) for text in texts}
+        found = self._read(keys, packing)
+        missing = [text for text in keys if text not in found]
+
+        computed: dict[str, T] = {}
+        if missing:
+            computed = dict(zip(missing, compute(missing), strict=True))
+            self._cache.put_many(
+                {keys[text]: packing.pack(result) for text, result in computed.items()}
+            )
+
+        return Results(found | computed, frozenset(found))
+
+    def _read(self, keys: Mapping[str, str], packing: Packing[T]) -> dict[str, T]:
+        values = self._cache.get_many(list(keys.values()))
+
+        found = {}
+        for text, key in keys.items():
+            # What does not read back (a torn write, another program's item) is a miss too.
+            with suppress(ValueError, KeyError, TypeError, struct.error):
+                found[text] = packing.unpack(values[key])
+        return found
+
+    def _key(self, operation: str, options: Sequence[Option], text: str) -> str:
+        """SHA-256, in hexadecimal."""
+        deciding = [RESULT_VERSION, self._model_digest, operation, *options, text]
+        return hashlib.sha256(json.dumps(deciding).encode()).hexdigest()

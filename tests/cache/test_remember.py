@@ -1,0 +1,106 @@
+"""What is remembered under which key: the key itself, and what is computed, cached and read."""
+
+import json
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from fillmask.cache.memory import MemoryCache
+from fillmask.cache.remember import Option, Packing, ResultCache, Results
+
+LENGTHS = Packing[int](
+    "length", lambda number: json.dumps(number).encode(), lambda value: int(json.loads(value))
+)
+
+
+class Lengths:
+    """Computes the length of texts, and keeps what it was asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+
+    def __call__(self, texts: Sequence[str]) -> list[int]:
+        self.asked.append(list(texts))
+        return [len(text) for text in texts]
+
+
+class Recording(MemoryCache):
+    """A cache that tells its keys."""
+
+    def __init__(self) -> None:
+        super().__init__(10**6, 60)
+        self.keys: list[str] = []
+
+    def get_many(self, keys: Sequence[str]) -> dict[str, bytes]:
+        self.keys += keys
+        return super().get_many(keys)
+
+
+def ask(
+    cache: MemoryCache,
+    texts: Sequence[str],
+    compute: Callable[[Sequence[str]], Sequence[int]],
+    options: Sequence[Option] = (),
+) -> Results[int]:
+    return ResultCache(cache, "sha256:0").results(LENGTHS, options, texts, compute)
+
+
+def test_equal_texts_are_computed_once_and_cached_ones_not_at_all() -> None:
+    cache, lengths = MemoryCache(10**6, 60), Lengths()
+
+    first = ask(cache, ["好", "很好", "好"], lengths)
+    assert first == Results({"好": 1, "很好": 2}, frozenset())
+
+    second = ask(cache, ["很好", "非常好", "很好"], lengths)
+    assert second == Results({"很好": 2, "非常好": 3}, frozenset({"很好"}))
+
+    assert ask(cache, ["好"], lengths).cached == {"好"}
+    assert lengths.asked == [["好", "很好"], ["非常好"]]
+
+
+@pytest.mark.parametrize("value", [b"", b"{", b"null", b"[]", b"\xff"])
+def test_a_value_that_does_not_read_back_is_computed_and_written_anew(value: bytes) -> None:
+    cache, lengths = Recording(), Lengths()
+    ask(cache, ["好"], lengths)
+    (key,) = cache.keys
+    cache.put_many({key: value})
+
+    assert ask(cache, ["好"], lengths) == Results({"好": 1}, frozenset())
+    assert ask(cache, ["好"], lengths).cached == {"好"}
+
+
+def test_an_error_leaves_nothing_behind() -> None:
+    def fail(texts: Sequence[str]) -> list[int]:
+        raise RuntimeError
+
+    cache, lengths = MemoryCache(10**6, 60), Lengths()
+    with pytest.raises(RuntimeError):
+        ask(cache, ["好"], fail)
+
+    assert ask(cache, ["好"], lengths).cached == frozenset()
+
+
+def test_the_key_is_a_digest_of_all_that_decides_the_result() -> None:
+    cache, lengths = Recording(), Lengths()
+    ask(cache, ["好[MASK]"], lengths, (5, ("天", "气"), "joint", True, False))
+
+    # SHA-256 of [1, "sha256:0", "length", 5, ["\\u5929", "\\u6c14"], "joint", true, false, ...]
+    assert cache.keys == ["2fe45e0da53050c67b7a4ee18b55bf8971db72735833887571ccaddcff8d6ef6"]
+
+
+def test_another_model_operation_option_or_text_has_another_key() -> None:
+    cache, lengths = Recording(), Lengths()
+    embed = LENGTHS._replace(operation="embed")
+
+    for digest, packing, options, text in (
+        ("sha256:0", LENGTHS, (5, ("天",)), "好"),
+        ("sha256:1", LENGTHS, (5, ("天",)), "好"),
+        ("sha256:0", embed, (5, ("天",)), "好"),
+        ("sha256:0", LENGTHS, (6, ("天",)), "好"),
+        ("sha256:0", LENGTHS, (5, ("天", "")), "好"),
+        ("sha256:0", LENGTHS, (5, ("天",)), "好 "),
+    ):
+        results = ResultCache(cache, digest).results(packing, options, [text], lengths)
+        assert results.cached == frozenset()
+
+    assert len(set(cache.keys)) == 6
