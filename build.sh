@@ -107,92 +107,96 @@ asks_help() {
   return 1
 }
 
+# The module that performs a task, with what comes before the task's own arguments.
+module_of() { # TASK
+  case $1 in
+    run | serve) echo "builder.local $1" ;;
+    model) echo builder.model ;;
+    layer) echo builder.layers ;;
+    bench) echo tests.bench ;;
+  esac
+}
+
 # The help of a task, before anything is installed.
 help_of() { # TASK
-  case $1 in
-    run | serve) need_python; "$PYTHON" -m builder.local "$1" --help ;;
-    test) cat <<'TEXT' ;;
+  if [ "$1" = test ]; then
+    cat <<'TEXT'
 usage: ./build.sh test [PYTEST OPTIONS]
 
-Without options: lint, types and every test.
+Without options: lint, format, types and every test.
+With folders, as in tests/http: their tests alone, and nothing is installed that only others use.
 TEXT
-    model) cat <<'TEXT' ;;
-usage: ./build.sh model ID_OR_DIR [OPTIONS]
-
-Build a model folder from a checkpoint: a Hugging Face folder or a Hub id.
-
-  --out DIR       where to put it (default: .build/model, which run, serve and layer then use)
-  --task TASK     fill-mask, which embeds too, or embed: leave the masked-LM head away, or do without one
-                  (default: fill-mask)
-  --revision REV  branch, tag or commit of a Hub id
-  --name ID       the id to write into the manifest instead of the source's
-  --force         keep the result even when it disagrees with float32
-TEXT
-    layer) cat <<'TEXT' ;;
-usage: ./build.sh layer [OPTIONS]
-
-Assemble the three layers and the function for `sam deploy`.
-
-  --arch ARCH         the function's architecture, x86_64 or arm64 (default: x86_64)
-  --python VERSION    the function's Python version (default: 3.13)
-  --model DIR         a built model (default: .build/model, or else layer/model)
-  --interpreter PATH  a Python of that version, to write bytecode (default: one found here)
-  --out DIR           where to put them (default: .build)
-TEXT
-    bench) cat <<'TEXT' ;;
-usage: ./build.sh bench [OPTIONS]
-
-Measure against the usual alternatives, in an environment of its own (3 GB).
-
-  --quick          two minutes: fewer sizes and repetitions
-  --model DIR      a checkpoint's folder (default: random weights in the shape of bert-base-chinese)
-  --only PART,...  some of cold, sizing, warm, throughput, memory, cache
-TEXT
-  esac
+    return
+  fi
+  need_python
+  "$PYTHON" -m $(module_of "$1") --help
 }
 
 task_run() {
   runtime
-  $VENV/bin/python -m builder.local run "$@"
+  $VENV/bin/python -m $(module_of run) "$@"
 }
 
 task_serve() {
   builder
-  exec $VENV/bin/python -m builder.local serve "$@"
+  exec $VENV/bin/python -m $(module_of serve) "$@"
 }
 
 task_model() {
   builder
-  $VENV/bin/python -m builder.model.build "$@"
+  $VENV/bin/python -m $(module_of model) "$@"
 }
 
 task_layer() {
   builder
-  $VENV/bin/python -m builder.layers.assemble "$@"
+  $VENV/bin/python -m $(module_of layer) "$@"
 }
 
-# What the tests and the benchmark use of Debian, as far as it is missing.
-missing_packages() { # COMMAND=PACKAGE ...
-  local pair
-  venv_package
-  for pair in "$@"; do command -v "${pair%%=*}" >/dev/null || echo "${pair#*=}"; done
+# The folders below tests/ that pytest's arguments name, or all of them.
+test_folders() { # PYTEST OPTIONS
+  local argument before= named=()
+  for argument in "$@"; do
+    case $before:${argument#"$PWD/"} in
+      --deselect:* | --ignore:*) ;;
+      *:tests | *:tests/) named=(); break ;;
+      *:tests/*) argument=${argument#"$PWD/"} argument=${argument#tests/}; named+=("${argument%%/*}") ;;
+    esac
+    before=$argument
+  done
+  if [ ${#named[@]} = 0 ]; then named=(tests/*/); named=("${named[@]%/}"); fi
+  printf '%s\n' "${named[@]#tests/}"
 }
 
-# fc-list is read to its end: grep -q would close the pipe under it, and pipefail would take that for a failure.
-font_package() {
-  [[ "$(fc-list 2>/dev/null)" == *'Noto Serif CJK'* ]] || echo fonts-noto-cjk
+# The Debian packages that are missing of those which test folders name in lines of "COMMAND PACKAGE" or "FILE PACKAGE".
+missing_packages() { # FOLDER ...
+  local folder sign package
+  {
+    venv_package
+    for folder in "$@"; do
+      [ -f "tests/$folder/debian.txt" ] || continue
+      while read -r sign package; do
+        [ -e "$sign" ] || command -v "$sign" >/dev/null || echo "$package"
+      done <"tests/$folder/debian.txt"
+    done
+  } | sort -u
 }
 
 task_test() {
+  local folder folders
+  folders=$(test_folders "$@")
   need_python
-  debian_packages $(missing_packages java=default-jre-headless valgrind=valgrind strace=strace curl=curl \
-    chromium=chromium fc-list=fontconfig) $(font_package)
+  debian_packages $(missing_packages $folders)
   builder
   install $VENV tests/requirements.txt
-  install $VENV tests/requirements-weights.txt --no-deps
-  install .build/sam-venv tests/requirements-sam.txt
+  for folder in $folders; do
+    case $folder in
+      model) install $VENV tests/model/requirements.txt --no-deps ;;
+      deploy) install .build/sam-venv tests/deploy/requirements.txt ;;
+    esac
+  done
   if [ $# -eq 0 ]; then
     $VENV/bin/python -m ruff check --cache-dir .build/ruff handler.py layer tests
+    $VENV/bin/python -m ruff format --check --cache-dir .build/ruff handler.py layer tests
     $VENV/bin/python -m mypy
   fi
   $VENV/bin/python -m pytest "$@"
@@ -201,11 +205,11 @@ task_test() {
 task_bench() {
   local venv=.build/bench-venv
   need_python
-  debian_packages $(missing_packages java=default-jre-headless)
+  debian_packages $(missing_packages bench)
   install $venv requirements.txt --no-deps
   install $venv layer/builder/requirements.txt --no-deps
   install $venv tests/bench/requirements.txt
-  PYTHONPATH=.:layer:tests $venv/bin/python -m tests.bench "$@"
+  PYTHONPATH=.:layer:tests $venv/bin/python -m $(module_of bench) "$@"
 }
 
 task=${1:-help}

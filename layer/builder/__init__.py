@@ -1,1 +1,1 @@
-"""Build-time half: a checkpoint becomes an INT8 ONNX file, and the layers are assembled. Never ships."""
+"""Build time: a checkpoint becomes an INT8 model, and the layers are assembled. Never ships."""

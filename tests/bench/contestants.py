@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from builder.layers import assemble as layers
-from builder.layers import bytecode, wheels
-from builder.layers.parts import Part, bring_up_to_date, digest
+from builder.layers import bytecode, sizes, wheels
+from builder.layers.parts import Part, bring_up_to_date, digest, package_digest
 from support import checkpoints
 from support.lambda_opt import ARCH, LOCAL, Layout, layout, merge
 
@@ -37,19 +37,8 @@ CODE: Final = {
     WITH_TORCH: "article",
 }  # modules that are called otherwise
 OURS: Final = "ours"
-MAKES_MODEL: Final = (
-    "architecture.py",
-    "build.py",
-    "calibrate.py",
-    "checkpoint.py",
-    "graph.py",
-    "nodes.py",
-    "products.py",
-    "tensors.py",
-    "tokenizer.py",
-    "weights.py",
-    "data/calibration.txt",
-)
+BUILDER: Final = layers.ROOT / "layer" / "builder"
+MAKES_MODEL: Final = tuple(BUILDER / package for package in ("checkpoint", "graph", "model"))
 COLD: Final = (OURS, "careful", "article", BARE, WITH_TORCH, "pipeline")
 
 
@@ -66,13 +55,9 @@ class Contestant(NamedTuple):
 
     def sizes(self) -> dict[str, int]:
         """Bytes of the model's files and of everything beside them, unzipped."""
-        model = sum(layers.sizes(self.where.opt / "model").values())
-        rest = (
-            sum(layers.sizes(self.where.opt).values())
-            - model
-            + sum(layers.sizes(self.where.task).values())
-        )
-        return {"model": model, "packages": rest}
+        model = sizes.total(self.where.opt / "model")
+        everything = sizes.total(self.where.opt) + sizes.total(self.where.task)
+        return {"model": model, "packages": everything - model}
 
 
 def prepare(source: Path | None) -> dict[str, Contestant]:
@@ -108,12 +93,12 @@ def _random_checkpoint() -> Path:
 
 def _build(key: str, checkpoint: Path) -> Path:
     """Our INT8 model; --force because the answers of random weights are near ties."""
-    rules = digest(*((layers.ROOT / "layer" / "builder" / name) for name in MAKES_MODEL))
+    rules = digest(package_digest(*MAKES_MODEL), BUILDER / "data" / "calibration.txt")
     out = OUT / "models" / key
     command = [
         sys.executable,
         "-m",
-        "builder.model.build",
+        "builder.model",
         str(checkpoint),
         "--out",
         str(out),

@@ -5,7 +5,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from bench import chart, cost, events, report, sizing, stats, targets
+from bench import __main__ as command
+from bench import chart, cost, events, report, run, sizing, stats, targets
 
 CAREFUL, ARTICLE = 1.0, 3.0
 SIZES = {
@@ -179,3 +180,12 @@ def test_texts_have_the_length_they_should_and_repeat_by_seed() -> None:
 def test_what_is_no_answer_stops_the_run(answer: Any) -> None:
     with pytest.raises(RuntimeError, match="no answer"):
         events.check(answer)
+
+
+def test_each_part_that_the_command_offers_is_measured() -> None:
+    assert list(run.MEASURES) == list(command.PARTS)
+
+
+def test_a_part_that_there_is_not_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["--only", "cold,hot"]) == 1
+    assert capsys.readouterr().err.startswith("error: there is no part hot; there are cold, ")

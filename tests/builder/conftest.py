@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from builder.model import verify
-from builder.model.build import main
+from builder.model.__main__ import main
 from support import checkpoints
 
 

@@ -16,8 +16,8 @@ from safetensors.numpy import load_file, save_file
 from builder.checkpoint import wordpiece
 from builder.checkpoint.reading import Checkpoint
 from builder.checkpoint.wordpiece import Normaliser, WordPiece
-from builder.graph import products
-from builder.model.build import main
+from builder.graph import int8
+from builder.model.__main__ import main
 from fillmask.model import manifest
 from support import checkpoints
 from support.checkpoint_forms import (
@@ -121,7 +121,7 @@ def test_a_model_that_disagrees_with_float32_stops_the_build(
         scales = np.abs(weight).max(axis=0).astype(np.float32)
         return np.rint(weight / scales).astype(np.int8), scales
 
-    monkeypatch.setattr(products, "pair_safe", coarse)
+    monkeypatch.setattr(int8, "pair_safe", coarse)
     out = source.parent / "out"
     assert main([str(source), "--out", str(out)]) == 1
     assert "of the blanks, and the minimum is 95%" in capsys.readouterr().err
@@ -131,7 +131,7 @@ def test_a_model_that_disagrees_with_float32_stops_the_build(
 
 def test_weights_are_pair_safe_and_well_used() -> None:
     weight = np.random.default_rng(5).standard_normal((301, 64)).astype(np.float32)
-    values, scales = products.pair_safe(weight)
+    values, scales = int8.pair_safe(weight)
     wide = np.concatenate([values, np.zeros((1, 64), np.int8)]).astype(int)
     assert np.abs(wide[0::2] + wide[1::2]).max() <= 128
     assert np.abs(values * scales - weight).max() <= scales.max() / 2 + 1e-6

@@ -1,4 +1,6 @@
-"""LayerNorm outputs are moved and take a constant scale without a change of the function or of its accuracy."""
+"""LayerNorm outputs are moved and take a constant scale without a change of the function or of its
+accuracy.
+"""
 
 from collections import Counter
 from pathlib import Path
@@ -13,8 +15,9 @@ from safetensors.numpy import load_file, save_file
 
 from builder.checkpoint import hub
 from builder.checkpoint.reading import Checkpoint
-from builder.graph import calibrate, products
-from builder.graph import encoder as graph
+from builder.graph import calibrate, model_graph
+from builder.graph.int8 import PairSafeInt8
+from builder.graph.precision import Float32, Precision
 from builder.model import model_folder
 from builder.model.plan import draw_up
 from fillmask.model import manifest
@@ -47,8 +50,8 @@ def source(tmp_path: Path) -> Checkpoint:
     return Checkpoint.load(folder)
 
 
-def hidden(made: Checkpoint, how: graph.Products) -> npt.NDArray[np.float32]:
-    model = graph.write(made, how, None).SerializeToString()
+def hidden(made: Checkpoint, how: Precision) -> npt.NDArray[np.float32]:
+    model = model_graph.write(made, how, None).SerializeToString()
     session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
     return np.asarray(session.run([HIDDEN], encoder_feeds(QUERIES))[0])
 
@@ -56,7 +59,7 @@ def hidden(made: Checkpoint, how: graph.Products) -> npt.NDArray[np.float32]:
 def activations(made: Checkpoint, folder: Path) -> calibrate.Outputs:
     """What the builder measures of a checkpoint's float32 model."""
     plan = draw_up(hub.find(str(folder.parent / "source")), "fill-mask")
-    model_folder.write(folder, plan._replace(checkpoint=made), products.Float32())
+    model_folder.write(folder, plan._replace(checkpoint=made), Float32())
     return calibrate.activations(folder, manifest.read(folder), made.shape.layers, QUERIES)
 
 
@@ -73,14 +76,14 @@ def test_moving_changes_no_answer_and_spares_the_levels(source: Checkpoint, tmp_
     fits = {name: calibrate.fit(values) for name, values in outputs.items()}
     assert all(fit.peak and fit.peak < 6 for fit in fits.values())
     moved = calibrate.moved(source, fits)
-    exact = hidden(source, products.Float32())
-    assert np.abs(hidden(moved, products.Float32()) - exact).max() < 2e-4
+    exact = hidden(source, Float32())
+    assert np.abs(hidden(moved, Float32()) - exact).max() < 2e-4
     for name, values in activations(moved, tmp_path / "after").items():
         assert np.abs(values - (outputs[name] - fits[name].move)).max() < 2e-4
         assert np.abs(values).max() <= (fits[name].peak or 0)
-    spoilt = unlike(hidden(source, products.PairSafeInt8(dict.fromkeys(outputs, 45.0))), exact)
+    spoilt = unlike(hidden(source, PairSafeInt8(dict.fromkeys(outputs, 45.0))), exact)
     peaks = {name: fit.peak for name, fit in fits.items() if fit.peak}
-    assert unlike(hidden(moved, products.PairSafeInt8(peaks)), exact) < spoilt / 2
+    assert unlike(hidden(moved, PairSafeInt8(peaks)), exact) < spoilt / 2
 
 
 def test_a_constant_scale_is_for_tokens_of_like_size() -> None:
@@ -108,22 +111,24 @@ def test_outputs_of_0_have_a_scale() -> None:
 
 def test_either_way_of_scaling_is_in_the_graph(source: Checkpoint) -> None:
     constant = ["embeddings.LayerNorm", "encoder.layer.1.attention.output.LayerNorm"]
-    model = graph.write(source, products.PairSafeInt8(dict.fromkeys(constant, 6.0)), None)
+    model = model_graph.write(source, PairSafeInt8(dict.fromkeys(constant, 6.0)), None)
     onnx.checker.check_model(model)
     kinds = Counter(node.op_type for node in model.graph.node)
     quantised = 4 * SHAPE["layers"]
     assert kinds["QuantizeLinear"] == quantised
     assert kinds["ReduceMax"] == kinds["Div"] == quantised - len(constant)
-    exact = hidden(source, products.Float32())
-    assert unlike(hidden(source, products.PairSafeInt8({})), exact) < 0.5
+    exact = hidden(source, Float32())
+    assert unlike(hidden(source, PairSafeInt8({})), exact) < 0.5
 
 
 def test_values_beyond_the_peak_saturate(source: Checkpoint) -> None:
-    """Texts may go further than the calibration's: what is cut off costs a little, and never wraps around."""
-    names = [joint.norm for joint in calibrate.joints(source.shape.layers)]
-    exact = hidden(source, products.Float32())
+    """Texts may go further than the calibration's: what is cut off costs a little, and never wraps
+    around.
+    """
+    names = [output.norm for output in calibrate.norm_outputs(source.shape.layers)]
+    exact = hidden(source, Float32())
     costs = [
-        unlike(hidden(source, products.PairSafeInt8(dict.fromkeys(names, peak))), exact)
+        unlike(hidden(source, PairSafeInt8(dict.fromkeys(names, peak))), exact)
         for peak in (39.0, 20.0)
     ]
     assert costs[0] < 0.5
@@ -137,4 +142,4 @@ def test_the_embedded_model_has_constant_scales_alone_where_a_layernorm_feeds() 
         tensor.name for tensor in model.graph.initializer if tensor.name.endswith("LayerNorm.step")
     }
     shape = Checkpoint.load(Path("layer/builder/default-model")).shape
-    assert steps == {f"{joint.norm}.step" for joint in calibrate.joints(shape.layers)}
+    assert steps == {f"{output.norm}.step" for output in calibrate.norm_outputs(shape.layers)}

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from builder.model.build import main
+from builder.model.__main__ import main
 from fillmask.model import manifest
 from support import checkpoints
 from support.checkpoints import SMALL

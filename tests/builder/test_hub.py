@@ -110,7 +110,7 @@ def build(
         [
             sys.executable,
             "-m",
-            "builder.model.build",
+            "builder.model",
             *arguments,
             "--out",
             str(tmp_path / "out"),

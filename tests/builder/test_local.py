@@ -14,7 +14,8 @@ from typing import NoReturn
 import pytest
 
 import handler
-from builder import local
+from builder.local.__main__ import main
+from builder.local.serve import listening_socket
 from fillmask.direct import DirectAdapter
 from fillmask.errors import EngineUnavailable, UnreportableError
 
@@ -25,7 +26,7 @@ ENVIRONMENT = os.environ | {"PYTHONPATH": ".:layer", "FILLMASK_MODEL_DIR": "laye
 
 def fails(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     """The one line of an error; nothing on standard output."""
-    assert local.main(list(arguments)) == 1
+    assert main(list(arguments)) == 1
     said = capsys.readouterr()
     assert not said.out
     assert re.fullmatch(r"error: [^\n]+\n", said.err)
@@ -35,14 +36,14 @@ def fails(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     """What argparse says of wrong options."""
     with pytest.raises(SystemExit, match="2"):
-        local.main(list(arguments))
+        main(list(arguments))
     return capsys.readouterr().err
 
 
 def test_a_text_is_answered(capsys: pytest.CaptureFixture[str]) -> None:
-    assert local.main(["run", TEXT, "--json", "--top-k", "2"]) == 0
+    assert main(["run", TEXT, "--json", "--top-k", "2"]) == 0
     assert len(json.loads(capsys.readouterr().out)["results"][0]["masks"][0]["candidates"]) == 2
-    assert local.main(["run", TEXT]) == 0
+    assert main(["run", TEXT]) == 0
     assert capsys.readouterr().out.startswith(TEXT)
 
 
@@ -83,10 +84,10 @@ def test_json_is_printed_of_an_error_too(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert local.main(["run", "没有", "--json"]) == 1
+    assert main(["run", "没有", "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["code"] == "no_mask"
     monkeypatch.setattr(handler, "ADAPTERS", [DirectAdapter(_unavailable)])
-    assert local.main(["run", TEXT, "--json"]) == 1
+    assert main(["run", TEXT, "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["code"] == "engine_unavailable"
 
 
@@ -98,13 +99,13 @@ def _unavailable() -> NoReturn:
 def test_targets_are_separated_as_on_the_page(
     capsys: pytest.CaptureFixture[str], targets: str
 ) -> None:
-    assert local.main(["run", TEXT, "--json", "--targets", targets]) == 0
+    assert main(["run", TEXT, "--json", "--targets", targets]) == 0
     (mask,) = json.loads(capsys.readouterr().out)["results"][0]["masks"]
     assert [row["token"] for row in mask["candidates"]] == ["了", "着", "过"]
 
 
 def test_whole_fillings_have_a_heading(capsys: pytest.CaptureFixture[str]) -> None:
-    assert local.main(["run", "今天[MASK][MASK]很好。", "--joint", "--top-k", "2"]) == 0
+    assert main(["run", "今天[MASK][MASK]很好。", "--joint", "--top-k", "2"]) == 0
     *_, fillings = capsys.readouterr().out.split("\n\n")
     heading, *rows = fillings.splitlines()
     assert heading == "whole fillings, by joint score"
@@ -112,14 +113,14 @@ def test_whole_fillings_have_a_heading(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_a_queue_event_shows_the_answers_and_the_errors(capsys: pytest.CaptureFixture[str]) -> None:
-    assert local.main(["run", "--event", "tests/events/sqs_mixed.json"]) == 0
+    assert main(["run", "--event", "tests/events/sqs_mixed.json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert {"result", "error"} <= {name for answer in shown["results"] for name in answer}
     assert isinstance(shown["batchItemFailures"], list)
 
 
 def test_empty_targets_are_not_ignored(capsys: pytest.CaptureFixture[str]) -> None:
-    assert local.main(["run", TEXT, "--targets", ""]) == 0
+    assert main(["run", TEXT, "--targets", ""]) == 0
     assert "not scored: empty" in capsys.readouterr().out
 
 
@@ -161,7 +162,7 @@ def test_help_needs_no_installed_package_and_run_no_web_framework() -> None:
     )
     assert "(default: 127.0.0.1)" in bare.stdout
     code = (
-        f"import sys; from builder import local; local.main(['run', {TEXT!r}]);"
+        f"import sys; from builder.local.__main__ import main; main(['run', {TEXT!r}]);"
         "print(sorted({'fastapi', 'uvicorn', 'boto3'} & set(sys.modules)))"
     )
     done = subprocess.run(
@@ -176,7 +177,7 @@ def test_a_port_in_use_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_what_listens_lets_answers_go_at_once() -> None:
-    with local.listening_socket(socket.AF_INET, "127.0.0.1", 0) as listening:
+    with listening_socket(socket.AF_INET, "127.0.0.1", 0) as listening:
         assert (
             listening.proto == socket.IPPROTO_TCP
         )  # asyncio asks just this before it sets TCP_NODELAY

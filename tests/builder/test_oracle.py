@@ -12,8 +12,8 @@ import pytest
 
 from builder.checkpoint import wordpiece
 from builder.checkpoint.reading import Checkpoint
-from builder.graph import encoder as graph
-from builder.graph import products
+from builder.graph import model_graph
+from builder.graph.precision import Float32
 from fillmask.model.contract import TARGET_SCORES, Query
 from fillmask.model.feeds import encoder_feeds, head_feeds
 from fillmask.model.onnx_engine import OnnxEngine
@@ -37,7 +37,7 @@ def float32() -> onnxruntime.InferenceSession:
     """The float32 graph of the embedded model's checkpoint, as the builder writes it."""
     checkpoint = Checkpoint.load(CHECKPOINT)
     allowed = wordpiece.allowed(checkpoint.wordpiece.tokens)
-    model = graph.write(checkpoint, products.Float32(), allowed)
+    model = model_graph.write(checkpoint, Float32(), allowed)
     assert not onnx.checker.check_model(model)
     return onnxruntime.InferenceSession(
         model.SerializeToString(), providers=["CPUExecutionProvider"]

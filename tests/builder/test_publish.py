@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from builder.model.build import main
+from builder.model.__main__ import main
 
 pytestmark = pytest.mark.usefixtures("few_sentences")
 

@@ -73,7 +73,7 @@ def test_answers_what_needs_the_whole_framework(running: LambdaProcess, path: st
 
 def test_answers_info_with_the_pinned_versions(running: LambdaProcess) -> None:
     told = json.loads(running.invoke(get("/info")).payload["body"])["versions"]
-    pins = dict(pin.split("==") for pin in wheels.wanted(layers.ROOT / "requirements.txt"))
+    pins = dict(pin.split("==") for pin in wheels.pinned(layers.ROOT / "requirements.txt"))
     assert {name: told[name] for name in PACKAGES} == {name: pins[name] for name in PACKAGES}
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from builder.layers import assemble as layers
-from builder.layers import bytecode, wheels
+from builder.layers import assemble, bytecode, sizes, wheels
 from builder.layers.wheels import LayerError
 from fillmask.http.info import PACKAGES
 from support import lambda_opt
@@ -33,11 +32,11 @@ def names(folder: Path) -> set[str]:
 
 
 def test_the_layer_gets_every_pin_but_what_lambda_has() -> None:
-    pins = wheels.wanted(layers.ROOT / "requirements.txt")
+    pins = wheels.pinned(assemble.ROOT / "requirements.txt")
     taken = {pin.split("==")[0] for pin in pins}
     assert {"onnxruntime", "tokenizers", "numpy", "fastapi", "mangum"} <= taken
     assert not taken & wheels.PROVIDED
-    text = (layers.ROOT / "requirements.txt").read_text("utf-8")
+    text = (assemble.ROOT / "requirements.txt").read_text("utf-8")
     assert {name for name in wheels.PROVIDED if f"\n{name}==" in text} == wheels.PROVIDED
 
 
@@ -47,7 +46,7 @@ def test_the_layer_gets_every_pin_but_what_lambda_has() -> None:
 def test_a_requirement_that_is_not_pinned_is_refused(tmp_path: Path, line: str) -> None:
     (tmp_path / "requirements.txt").write_text(f"mangum==0.22.0\n{line}\n", "utf-8")
     with pytest.raises(LayerError, match="not pinned"):
-        wheels.wanted(tmp_path / "requirements.txt")
+        wheels.pinned(tmp_path / "requirements.txt")
 
 
 def test_packages_that_are_nowhere_are_an_error_of_one_sentence(tmp_path: Path) -> None:
@@ -131,31 +130,31 @@ def test_over_the_limit_the_biggest_parts_are_named(tmp_path: Path) -> None:
     )
     plant(tmp_path / "model", "model/model.onnx.data")
     folders = {"runtime": tmp_path / "runtime", "model": tmp_path / "model"}
-    total = layers.check_size(folders)
-    assert layers.check_size(folders, total) == total
+    total = sizes.check(folders)
+    assert sizes.check(folders, total) == total
     told = f"{total} bytes .* {total - 1}; biggest: runtime: python/numpy 128; model: "
     with pytest.raises(LayerError, match=told):
-        layers.check_size(folders, total - 1)
-    assert layers.LIMIT == 250 * 1024 * 1024
-    assert re.search(r"in all +\d+\n", layers.table(folders))
+        sizes.check(folders, total - 1)
+    assert sizes.LIMIT == 250 * 1024 * 1024
+    assert re.search(r"total +\d+\n", sizes.report(folders))
 
 
 def test_a_folder_that_is_no_model_is_refused(tmp_path: Path) -> None:
     plant(tmp_path, "model.onnx", "tokenizer.json")
-    target = layers.Target("x86_64", "3.13", None)
+    platform = assemble.Platform("x86_64", "3.13", None)
     with pytest.raises(
         LayerError, match=r"not a built model: cold\.onnx, model\.onnx\.data, model\.json missing"
     ):
-        layers.parts(layers.ROOT, tmp_path, target)
+        assemble.parts(assemble.ROOT, tmp_path, platform)
 
 
-def test_an_interpreter_must_be_the_targets(tmp_path: Path) -> None:
+def test_an_interpreter_must_be_of_the_layers_version(tmp_path: Path) -> None:
     here = bytecode.find(lambda_opt.LOCAL, None)
     assert here is not None
     assert here.path == sys.executable
     assert bytecode.find("3.99", None) is None
     assert bytecode.find(lambda_opt.LOCAL, sys.executable) == here
-    told = f"is Python {re.escape(here.release)}, and the target is Python 3.99"
+    told = f"is Python {re.escape(here.release)}, and the layers are for Python 3.99"
     with pytest.raises(LayerError, match=told):
         bytecode.find("3.99", sys.executable)
     for broken in ("/bin/false", str(tmp_path / "python")):
@@ -165,8 +164,8 @@ def test_an_interpreter_must_be_the_targets(tmp_path: Path) -> None:
 
 def command(*options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "builder.layers.assemble", *options],
-        cwd=layers.ROOT / "layer",
+        [sys.executable, "-m", "builder.layers", *options],
+        cwd=assemble.ROOT / "layer",
         capture_output=True,
         text=True,
         check=False,
@@ -197,7 +196,7 @@ def test_real_layers_are_trimmed_precompiled_and_small(tmp_path: Path, arch: str
     assert "built in" not in command(*options, "--out", str(tmp_path)).stdout
     assert {path.name for path in (tmp_path / "layers").iterdir()} == {"runtime", "model", "code"}
     runtime = tmp_path / "layers" / "runtime"
-    assert sum(layers.sizes(runtime).values()) < 115_000_000
+    assert sizes.total(runtime) < 115_000_000
     dropped = [pattern for pattern in wheels.DROPPED if "pycache" not in pattern]
     assert not [path for pattern in dropped for path in (runtime / "python").glob(pattern)]
     assert (runtime / "python/onnxruntime/capi/libonnxruntime_providers_shared.so").is_file()

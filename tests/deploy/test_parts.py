@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from builder.layers import parts
-from builder.layers.parts import Part, bring_up_to_date, digest
+from builder.layers.parts import Part, bring_up_to_date, digest, package_digest
 
 
 def plant(folder: Path, path: str) -> None:
@@ -117,3 +117,22 @@ def test_a_build_that_was_killed_is_made_good(
     assert names(tmp_path / "layers") == {"a/sub/a1"}
     bring_up_to_date([part("a", "1", write("a2"))], tmp_path, nothing)
     assert names(tmp_path / "layers") == {"a/sub/a2"}
+
+
+def test_a_new_or_changed_or_moved_module_of_a_package_counts(tmp_path: Path) -> None:
+    package = tmp_path / "package"
+    plant(package, "__init__.py")
+    plant(package, "inner/one.py")
+    seen = [package_digest(package)]
+
+    plant(package, "notes.txt")
+    plant(package, "__pycache__/one.pyc")
+    assert package_digest(package) == seen[0]
+
+    plant(package, "inner/two.py")
+    seen.append(package_digest(package))
+    (package / "inner" / "two.py").rename(package / "two.py")
+    seen.append(package_digest(package))
+    (package / "two.py").write_text("changed", "utf-8")
+    seen.append(package_digest(package))
+    assert len(set(seen)) == 4

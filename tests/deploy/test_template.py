@@ -78,8 +78,8 @@ def test_layers_and_function_are_what_the_builder_makes(template: dict[str, Any]
         layer = properties(template, reference["Ref"])
         places[reference["Ref"].removesuffix("Layer").lower()] = layer["ContentUri"]
         assert layer["PublishLambdaVersion"] is True
-    target = layers.Target(layers.DEFAULT_ARCH, layers.DEFAULT_PYTHON, None)
-    built = layers.parts(layers.ROOT, layers.default_model(), target)
+    platform = layers.Platform(layers.DEFAULT_ARCH, layers.DEFAULT_PYTHON, None)
+    built = layers.parts(layers.ROOT, layers.default_model(), platform)
     assert places == {part.name: f".build/{part.place}" for part in built}
     assert globals_["Handler"] == "handler.handler"
     for function in FUNCTIONS:

@@ -13,8 +13,8 @@ import pytest
 
 from builder.checkpoint import hub
 from builder.checkpoint.reading import Checkpoint
-from builder.graph import encoder as graph
-from builder.graph import products
+from builder.graph import model_graph
+from builder.graph.precision import Float32
 from builder.model import build
 from fillmask.model import manifest
 from fillmask.model.onnx_engine import OnnxEngine
@@ -68,7 +68,7 @@ def test_the_manifest_is_the_checkpoints(model: Path) -> None:
 
 def test_float32_equals_transformers(model: Path, golden: Any) -> None:
     described = manifest.read(model)
-    exact = graph.write(Checkpoint.load(CHECKPOINT, head=False), products.Float32(), None)
+    exact = model_graph.write(Checkpoint.load(CHECKPOINT, head=False), Float32(), None)
     onnx.helper.set_model_props(exact, {"vocabulary": str(described.vocabulary)})
     session = onnxruntime.InferenceSession(
         exact.SerializeToString(), providers=["CPUExecutionProvider"]

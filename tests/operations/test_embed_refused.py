@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from builder.graph import products
+from builder.graph import int8
 from builder.model import verify
-from builder.model.build import main
+from builder.model.__main__ import main
 from fillmask.model import manifest
 from support import checkpoints
 
@@ -129,7 +129,7 @@ def test_embeddings_that_disagree_with_float32_stop_the_build(
         scales = np.abs(weight).max(axis=0).astype(np.float32)
         return -np.rint(weight / scales).astype(np.int8), scales
 
-    monkeypatch.setattr(products, "pair_safe", reversed_sign)
+    monkeypatch.setattr(int8, "pair_safe", reversed_sign)
     source = checkpoints.sentence_transformer(tmp_path / "source", CLS, **SMALL)
     assert main([str(source), "--out", str(tmp_path / "out"), "--task", "embed"]) == 1
     assert "the minimum is 0.99; --force keeps it anyway." in capsys.readouterr().err

@@ -7,9 +7,9 @@ import onnx
 import onnxruntime
 
 from builder.checkpoint.reading import Checkpoint
-from builder.graph import encoder as graph
-from builder.graph import products
-from builder.model.build import main
+from builder.graph import model_graph
+from builder.graph.precision import Float32
+from builder.model.__main__ import main
 from fillmask.model import manifest
 from fillmask.model.onnx_engine import OnnxEngine
 from fillmask.model.text import TextCodec
@@ -46,7 +46,7 @@ def embedder(model: Path) -> Embedder:
 def exact_embedder(model: Path, source: Path) -> Embedder:
     """On a built model's tokenizer and the float32 graph of its checkpoint: nothing is rounded."""
     described = manifest.read(model)
-    exact = graph.write(Checkpoint.load(source, head=False), products.Float32(), None)
+    exact = model_graph.write(Checkpoint.load(source, head=False), Float32(), None)
     onnx.helper.set_model_props(exact, {"vocabulary": str(described.vocabulary)})
     session = onnxruntime.InferenceSession(
         exact.SerializeToString(), providers=["CPUExecutionProvider"]

@@ -49,7 +49,7 @@ def layout(python: str = LOCAL, model: Path = EMBEDDED, out: Path | None = None)
     if interpreter is None:
         raise LookupError(f"no Python {python} on this machine")
     out = out or layers.ROOT / ".build" / "lambda" / python
-    target = layers.Target(ARCH, python, interpreter)
+    target = layers.Platform(ARCH, python, interpreter)
     parts = [*layers.parts(layers.ROOT, model, target), _provided(target)]
     places = bring_up_to_date(parts, out, lambda _: None)
     lying = [places[name] for name in ("runtime", "model", "code")]
@@ -71,7 +71,7 @@ def merge(lying: Sequence[Path], folder: Path) -> None:
                 os.link(path, goal)
 
 
-def _provided(target: layers.Target) -> Part:
+def _provided(target: layers.Platform) -> Part:
     """What each Lambda Python has of its own: the runtime client, and boto3 with what it needs."""
     lines = (layers.ROOT / "requirements.txt").read_text("utf-8").splitlines()
     pins = sorted([*CLIENT, *(line for line in lines if line.split("==")[0] in wheels.PROVIDED)])

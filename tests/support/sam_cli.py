@@ -12,7 +12,7 @@ from typing import Final
 
 from support.paths import BUILD, TESTS
 
-REQUIREMENTS: Final = TESTS / "requirements-sam.txt"
+REQUIREMENTS: Final = TESTS / "deploy" / "requirements.txt"
 VENV: Final = BUILD / "sam-venv"
 
 

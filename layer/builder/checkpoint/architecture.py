@@ -56,6 +56,10 @@ class TensorNames(NamedTuple):
     head_bias: str
     decoder: str
 
+    def of_layer(self, layer: int) -> "TensorNames":
+        """The same with the number of one layer filled in."""
+        return TensorNames(*(name.format(layer) for name in self))
+
 
 class Fold(NamedTuple):
     """A table of which only row 0 is ever used, so that it can be added to another table.
@@ -106,7 +110,7 @@ def encoder_tensors(names: TensorNames, shape: Shape) -> Iterator[Expected]:
     yield Expected(names.positions, (shape.positions, shape.hidden))
     yield from _norm(names.embeddings_norm, shape)
     for layer in range(shape.layers):
-        yield from _layer(names, layer, shape)
+        yield from _layer(names.of_layer(layer), shape)
 
 
 def head_tensors(names: TensorNames, shape: Shape, *, tied: bool) -> Iterator[Expected]:
@@ -121,13 +125,13 @@ def head_tensors(names: TensorNames, shape: Shape, *, tied: bool) -> Iterator[Ex
         yield Expected(names.decoder, (shape.vocabulary, shape.hidden))
 
 
-def _layer(names: TensorNames, layer: int, shape: Shape) -> Iterator[Expected]:
+def _layer(names: TensorNames, shape: Shape) -> Iterator[Expected]:
     for name in (names.query, names.key, names.value, names.attention_output):
-        yield from _linear(name.format(layer), shape.hidden, shape.hidden)
-    yield from _linear(names.intermediate.format(layer), shape.ffn, shape.hidden)
-    yield from _linear(names.output.format(layer), shape.hidden, shape.ffn)
-    yield from _norm(names.attention_norm.format(layer), shape)
-    yield from _norm(names.output_norm.format(layer), shape)
+        yield from _linear(name, shape.hidden, shape.hidden)
+    yield from _linear(names.intermediate, shape.ffn, shape.hidden)
+    yield from _linear(names.output, shape.hidden, shape.ffn)
+    yield from _norm(names.attention_norm, shape)
+    yield from _norm(names.output_norm, shape)
 
 
 def _linear(name: str, rows: int, columns: int) -> list[Expected]:

@@ -1,1 +1,1 @@
-"""The Lambda layers."""
+"""The Lambda layers and the function, as `sam deploy` takes them."""

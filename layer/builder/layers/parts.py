@@ -1,6 +1,6 @@
-"""Folders built from inputs: beside their place, only when the inputs changed, renamed into it when whole.
+"""Folders built from inputs: next to their place, only when the inputs changed, renamed when whole.
 
-Equal inputs give equal bytes, modes and times. What the folders hold is layers.py's business.
+Equal inputs give equal bytes, modes and times. What the folders hold is assemble.py's business.
 """
 
 import fcntl
@@ -8,14 +8,13 @@ import hashlib
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
-TIMESTAMP: Final = (
-    946_684_800  # of every file: 2000-01-01, so that equal contents give equal zip files
-)
+# Of every file: 2000-01-01, so that equal contents give equal zip files.
+TIMESTAMP: Final = 946_684_800
 
 
 class Part(NamedTuple):
@@ -28,27 +27,24 @@ class Part(NamedTuple):
 
 
 def bring_up_to_date(
-    parts: list[Part], out: Path, check: Callable[[dict[str, Path]], object]
+    parts: list[Part], out: Path, check: Callable[[Mapping[str, Path]], object]
 ) -> dict[str, Path]:
-    """Build what changed; part name -> folder. `check` sees all folders as they would be and may refuse:
-    then, as after any error, every part stays as it was."""
+    """Builds what changed; returns each part's folder by its name.
+
+    `check` sees all folders as they would be and may refuse: then, as after any error, every part
+    stays as it was. Raises FileExistsError for a folder that no build here made.
+    """
     places = {part.name: out / part.place for part in parts}
     with _alone(out):
-        fresh = [part for part in parts if not _is_current(part, out)]
-        _refuse_others(fresh, out)
-        staged = {part.name: places[part.name].with_name(f".{part.name}.new") for part in fresh}
+        stale = [part for part in parts if not _is_current(part, out)]
+        _refuse_others(stale, out)
+        staged = {part.name: places[part.name].with_name(f".{part.name}.new") for part in stale}
         try:
-            for part in fresh:
+            for part in stale:
                 _stage(part, staged[part.name])
-            check({**places, **staged})
-            for part in fresh:
-                _stamp(
-                    part, out
-                ).touch()  # says whose the place is, even to the next build after a killed one
-                _swap(staged[part.name], places[part.name])
-                _stamp(part, out).write_text(
-                    f"{part.inputs} {_shape(places[part.name])}\n", "utf-8"
-                )
+            check(places | staged)
+            for part in stale:
+                _publish(part, staged[part.name], out)
         finally:
             for folder in staged.values():
                 shutil.rmtree(folder, ignore_errors=True)
@@ -68,19 +64,29 @@ def digest(*inputs: str | Path) -> str:
     return whole.hexdigest()
 
 
+def package_digest(*packages: Path) -> str:
+    """SHA-256 over every module of whole packages, so that a new module counts by itself."""
+    inputs: list[str | Path] = []
+    for package in packages:
+        for module in sorted(package.rglob("*.py")):
+            inputs += [str(module.relative_to(package.parent)), module]
+    return digest(*inputs)
+
+
 def copy(files: Iterable[Path], root: Path, folder: Path) -> None:
-    """Copy `files`, which lie under `root`, to the same places under `folder`."""
+    """Copies `files`, which lie under `root`, to the same places under `folder`."""
     for file in files:
-        goal = folder / file.relative_to(root)
-        goal.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(file, goal)
+        copied = folder / file.relative_to(root)
+        copied.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, copied)
 
 
 @contextmanager
 def _alone(out: Path) -> Iterator[None]:
     """One build at a time in `out`."""
-    (out / "stamps").mkdir(parents=True, exist_ok=True)
-    with (out / "stamps" / "lock").open("w") as lock:
+    stamps = out / "stamps"
+    stamps.mkdir(parents=True, exist_ok=True)
+    with (stamps / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
@@ -90,18 +96,26 @@ def _stage(part: Part, folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)  # what a killed build left
     folder.mkdir(parents=True)
     part.fill(folder)
+
     for path in sorted([folder, *folder.rglob("*")], reverse=True):
         path.chmod(0o755 if path.is_dir() else 0o644)  # Lambda's user is not the owner
         os.utime(path, (TIMESTAMP, TIMESTAMP))
     print(f"{part.name}: built in {time.monotonic() - started:.1f} s", flush=True)
 
 
-def _swap(new: Path, place: Path) -> None:
-    old = new.with_suffix(".old")
+def _publish(part: Part, staged: Path, out: Path) -> None:
+    stamp, place = _stamp(part, out), out / part.place
+    stamp.touch()  # tells whose the place is, even to the build after one that was killed here
+    _swap(staged, place)
+    stamp.write_text(_current(part, place), "utf-8")
+
+
+def _swap(staged: Path, place: Path) -> None:
+    old = staged.with_suffix(".old")
     shutil.rmtree(old, ignore_errors=True)
     if place.exists():
         place.rename(old)
-    new.rename(place)
+    staged.rename(place)
     shutil.rmtree(old, ignore_errors=True)
 
 
@@ -109,9 +123,8 @@ def _refuse_others(parts: list[Part], out: Path) -> None:
     """A folder of that name that no build here made is somebody else's."""
     for part in parts:
         place = out / part.place
-        if not _stamp(part, out).exists() and (
-            place.is_file() or (place.is_dir() and any(place.iterdir()))
-        ):
+        holds = place.is_file() or (place.is_dir() and any(place.iterdir()))
+        if holds and not _stamp(part, out).exists():
             raise FileExistsError(f"{place} was not built here, and would be replaced.")
 
 
@@ -123,14 +136,20 @@ def _is_current(part: Part, out: Path) -> bool:
     stamp, place = _stamp(part, out), out / part.place
     if not stamp.is_file() or not place.is_dir():
         return False
-    return stamp.read_text("utf-8") == f"{part.inputs} {_shape(place)}\n"
+    return stamp.read_text("utf-8") == _current(part, place)
+
+
+def _current(part: Part, place: Path) -> str:
+    """What the stamp says of a part that needs no build."""
+    return f"{part.inputs} {_shape(place)}\n"
 
 
 def _shape(folder: Path) -> str:
-    """A digest of every path's size, mode and time: shows a change by hand without reading 200 MB."""
+    """A digest of paths, sizes, modes and times: shows a change by hand without reading 200 MB."""
     lines = []
     for path in sorted(folder.rglob("*")):
         status = path.stat()
         size = 0 if path.is_dir() else status.st_size
-        lines.append(f"{path.relative_to(folder)} {size} {status.st_mode} {status.st_mtime_ns}")
+        name = path.relative_to(folder)
+        lines.append(f"{name} {size} {status.st_mode} {status.st_mtime_ns}")
     return digest("\n".join(lines))

@@ -1,43 +1,24 @@
 """Builds a model folder from a checkpoint.
 
-    python -m builder.model.build ID_OR_DIR --out DIR [--task embed] [--revision REV] [--force]
-
-Everything is made in a folder next to DIR and moved there at the end: an error leaves nothing
+Everything is made in a folder next to its place and moved there at the end: an error leaves nothing
 behind but that folder's parents.
 """
 
-import argparse
 import shutil
-import sys
 import tempfile
 from pathlib import Path
 
-from builder.checkpoint import hub
 from builder.checkpoint.errors import CheckpointError
 from builder.checkpoint.hub import Source
 from builder.graph import calibrate
-from builder.graph.products import Float32, PairSafeInt8
+from builder.graph.int8 import PairSafeInt8
+from builder.graph.precision import Float32
 from builder.model import model_folder, report
 from builder.model.plan import Plan, Task, draw_up
 from builder.model.progress import say
 from builder.model.publish import check_place, publish
-from fillmask.errors import EngineUnavailable
 from fillmask.model import manifest
 from fillmask.model.text import TextCodec
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Command line; 0, or 1 after one sentence on standard error."""
-    options = _parser().parse_args(arguments)
-    try:
-        check_place(options.out, Path(options.source))
-        source = hub.find(options.source, options.revision)
-        source = source._replace(id=options.name or source.id)
-        build(source, options.out, task=options.task, force=options.force)
-    except (CheckpointError, EngineUnavailable, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    return 0
 
 
 def build(source: Source, out: Path, *, task: Task = "fill-mask", force: bool = False) -> None:
@@ -92,28 +73,3 @@ def _calibrate(float32: Path, plan: Plan) -> tuple[Plan, PairSafeInt8]:
 
     moved = calibrate.moved(plan.checkpoint, fits)
     return plan._replace(checkpoint=moved), PairSafeInt8(peaks)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="build.sh model", description="Build a model folder from a checkpoint."
-    )
-    parser.add_argument("source", help="a Hugging Face folder or a Hub id")
-    parser.add_argument("--out", type=Path, default=Path(".build/model"))
-    parser.add_argument(
-        "--task",
-        choices=["fill-mask", "embed"],
-        default="fill-mask",
-        help="embed: leave the masked-LM head away, or do without one (default: fill-mask, "
-        "which embeds too)",
-    )
-    parser.add_argument("--revision", help="branch, tag or commit of a Hub id")
-    parser.add_argument("--name", help="the id to write into the manifest instead of the source's")
-    parser.add_argument(
-        "--force", action="store_true", help="keep the result even when it disagrees with float32"
-    )
-    return parser
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -10,8 +10,8 @@ from typing import Any, Final
 import onnx
 
 from builder.checkpoint import wordpiece
-from builder.graph import encoder as graph
-from builder.graph import products
+from builder.graph import int8, model_graph
+from builder.graph.precision import Precision
 from builder.model.plan import Plan
 from fillmask.model import manifest
 
@@ -21,7 +21,7 @@ DECISIVE: Final = ("tasks", "max_tokens", "special", "lowercase", "pooling")
 LEAST_EXTERNAL: Final = 1024  # bytes of a tensor that lies in model.onnx.data
 
 
-def write(folder: Path, plan: Plan, precision: graph.Products) -> None:
+def write(folder: Path, plan: Plan, precision: Precision) -> None:
     """Makes the folder, whose model.json has no report yet."""
     folder.mkdir()
     _write_graph(folder, plan, precision)
@@ -39,11 +39,11 @@ def add_report(folder: Path, report: Mapping[str, Any]) -> None:
     _save(folder, content | {"report": report})
 
 
-def _write_graph(folder: Path, plan: Plan, precision: graph.Products) -> None:
+def _write_graph(folder: Path, plan: Plan, precision: Precision) -> None:
     """model.onnx, and the weights it refers to."""
     checkpoint = plan.checkpoint
     allowed = None if plan.recipe else wordpiece.allowed(checkpoint.wordpiece.tokens)
-    model = graph.write(checkpoint, precision, allowed)
+    model = model_graph.write(checkpoint, precision, allowed)
     onnx.helper.set_model_props(model, {"vocabulary": str(checkpoint.shape.vocabulary)})
 
     onnx.save_model(
@@ -65,12 +65,12 @@ def _write_cold_graph(folder: Path) -> None:
     model.graph.input.extend(
         onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
         for tensor in model.graph.initializer
-        if tensor.name.endswith(products.WEIGHT)
+        if tensor.name.endswith(int8.WEIGHT)
     )
     (folder / "cold.onnx").write_bytes(model.SerializeToString())
 
 
-def _description(plan: Plan, precision: graph.Products) -> dict[str, Any]:
+def _description(plan: Plan, precision: Precision) -> dict[str, Any]:
     """The members of model.json that are known before anything is written."""
     shape, tokenizer = plan.checkpoint.shape, plan.tokenizer
     special = tokenizer.special._asdict()

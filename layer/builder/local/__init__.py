@@ -1,0 +1,1 @@
+"""The handler on this machine: `run` answers one text or event, `serve` is an HTTP server."""
