@@ -49,7 +49,9 @@ def test_a_refusing_table(
     assert "床前" not in warning
 
 
-def test_the_warning_names_the_error(opened: Opener, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_warning_names_the_error(
+    opened: Opener, unhurried: None, caplog: pytest.LogCaptureFixture
+) -> None:
     with sick_tables.refusing("AccessDeniedException") as server:
         request(opened(server.url))
     assert warnings(caplog) == [
@@ -117,10 +119,13 @@ def test_without_credentials(
 
 
 def test_a_table_that_does_not_exist(
-    dynamodb_local: DynamoDBLocal, opened: Opener, caplog: pytest.LogCaptureFixture
+    dynamodb_local: DynamoDBLocal,
+    opened: Opener,
+    unhurried: None,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     cache = opened(dynamodb_local.endpoint, "no-such-table")
-    assert request(cache) < 1
+    request(cache)
     calls = opened.calls
     request(cache)
     assert opened.calls == calls
@@ -137,9 +142,9 @@ NOTHING_WRITTEN = (
 
 @pytest.mark.parametrize("answer", [NOTHING_READ, NOTHING_WRITTEN])
 def test_a_table_that_never_processes_anything(
-    answer: bytes, opened: Opener, caplog: pytest.LogCaptureFixture
+    answer: bytes, opened: Opener, unhurried: None, caplog: pytest.LogCaptureFixture
 ) -> None:
     with sick_tables.Answering(200, answer) as server:
-        assert request(opened(server.url)) < 1
+        request(opened(server.url))
         assert server.requests in (len(ROUND_WAITS), len(ROUND_WAITS) + 1)
     assert warnings(caplog) == ["The cache table is left out until it recovers: UnprocessedError"]
