@@ -1,49 +1,62 @@
-"""Fixtures every test module may use."""
+"""Fixtures every test module may use, and the markers of what a test needs from the machine."""
 
 import os
+from typing import Final
 
 import pytest
 
-from support.paths import MODEL, ROOT
+from support.paths import MODEL
 
-os.chdir(ROOT)
-os.environ["FILLMASK_MODEL_DIR"] = str(
-    MODEL
-)  # before handler.py, the reader of the environment, is imported
+# handler.py reads the environment when it is imported, which comes next.
+os.environ["FILLMASK_MODEL_DIR"] = str(MODEL)
 
 from fillmask.cache import table as cache_table
-from fillmask.cache.memory import MemoryCache
-from fillmask.model import manifest
 from fillmask.model.onnx_engine import OnnxEngine
 from fillmask.model.text import TextCodec
 from fillmask.operations.service import Service
+from support import embedded
 from support.dynamodb_local import dynamodb_local
 from support.sqs_local import sqs_local
 
 __all__ = ["dynamodb_local", "sqs_local"]
 
+# What a fixture needs besides Python packages: a marker of .pytest.ini.
+NEEDS: Final = {
+    "browser": "browser",
+    "dynamodb_local": "java",
+    "strace": "strace",
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks each test with what its fixtures need, so that `-m` can leave it out."""
+    for item in items:
+        for fixture in getattr(item, "fixturenames", ()):
+            if fixture in NEEDS:
+                item.add_marker(NEEDS[fixture])
+
 
 @pytest.fixture(scope="session")
 def engine() -> OnnxEngine:
     """The embedded model's engine."""
-    return OnnxEngine.load(MODEL, manifest.read(MODEL), threads=1)
+    return embedded.engine()
 
 
 @pytest.fixture(scope="session")
-def codec(engine: OnnxEngine) -> TextCodec:
+def codec() -> TextCodec:
     """The embedded model's tokenizer."""
-    return TextCodec.load(MODEL, engine.manifest)
+    return embedded.codec()
 
 
 @pytest.fixture(scope="session")
-def service(engine: OnnxEngine, codec: TextCodec) -> Service:
+def service() -> Service:
     """The service on the embedded model, with a cache that keeps nothing."""
-    return Service(engine, codec, MemoryCache(0, 1))
+    return embedded.service()
 
 
 @pytest.fixture
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lift the table cache's limits on time, for tests of what it does and not how fast.
+    """Lifts the table cache's limits on time, for tests of what it does and not how fast.
 
     A busy machine and a young Java must not turn such a test into one of a time-out.
     """

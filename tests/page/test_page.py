@@ -1,16 +1,9 @@
-"""The page in a browser: blanks, candidates, filling in. Everything is answered by the embedded model."""
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+"""The page in a browser: blanks, candidates, filling in; the embedded model answers."""
 
 import pytest
 from playwright.sync_api import expect
 
-if TYPE_CHECKING:  # at run time pytest imports it, as a plugin
-    from support.browser import Tab
-
-pytest_plugins = ["support.browser"]
+from support.browser import Tab
 
 MASK = "[MASK]"
 FAMILY = "👨‍👩‍👧"
@@ -138,7 +131,7 @@ def test_as_many_candidates_as_asked_for(tab: Tab) -> None:
     expect(tab.page.locator(".pick")).to_have_count(12)
 
 
-def test_offsets_hold_beside_characters_beyond_the_basic_plane(tab: Tab) -> None:
+def test_offsets_hold_next_to_characters_beyond_the_basic_plane(tab: Tab) -> None:
     tab.ask(f"😀𠀀{FAMILY}我很高{MASK}，{FAMILY}你很高{MASK}。")
     unseen = "".join(tab.page.locator(".sentence .unseen").all_inner_texts())
     assert unseen == "".join(row["text"] for row in tab.answer()["results"][0]["unknown"])
@@ -163,6 +156,5 @@ def test_a_text_over_the_limit_shows_what_was_read(tab: Tab) -> None:
         f"第 {window['start'] + 1} 到 {window['end']} 字"
     )
     tab.page.locator(".sentence").scroll_into_view_if_needed()
-    expect(
-        tab.page.locator("[data-slot]")
-    ).to_be_in_viewport()  # though the sentence has a scrollbar of its own
+    # The sentence has a scrollbar of its own, and yet:
+    expect(tab.page.locator("[data-slot]")).to_be_in_viewport()

@@ -1,26 +1,19 @@
-"""The page in a browser: similarity, errors, language, keyboard alone, a stage prefix, what it may load."""
-
-from __future__ import annotations
+"""The page in a browser: similarity, language, keyboard alone, a stage, what it may load."""
 
 import json
 import re
 import subprocess
-from functools import partial
-from typing import TYPE_CHECKING, Any
 
 import pytest
-from playwright.sync_api import Browser, Error, Route, expect
+from playwright.sync_api import Browser, Error, expect
 
 from fillmask.http import page
 from fillmask.settings import Settings
 from fillmask.start import Loader
-
-if TYPE_CHECKING:  # at run time pytest imports it, as a plugin
-    from support.browser import Tab
-
+from support.browser import Tab
 from support.http_service import HttpEvents
-
-pytest_plugins = ["support.browser"]
+from support.paths import MODEL
+from support.servers import gateway, on_uvicorn
 
 MASK = "[MASK]"
 
@@ -38,85 +31,6 @@ def test_similarity_of_two_sentences(tab: Tab) -> None:
     assert tab.sent()["top_k"] == 5
 
 
-ERRORS = [  # text, top_k, title, what else is told
-    ("今天天气很好", "5", "句子里没有空", "no_mask"),
-    ("中【MASK】国", "5", "句子里没有空", "Chinese brackets"),
-    (f"中{MASK}", "0", "请求有误", "top_k must be from 1 to 100"),
-    (f"中{MASK}", "1.5", "请求有误", "top_k must be an integer"),
-    (MASK * 65, "1", "超过了限制", "too_large"),
-]
-FAILURES: list[tuple[dict[str, Any] | None, str]] = [  # what comes back instead of an answer, title
-    (None, "连不上服务"),
-    (
-        {
-            "status": 503,
-            "content_type": "application/problem+json",
-            "body": json.dumps(
-                {
-                    "title": "The model is not available",
-                    "status": 503,
-                    "code": "engine_unavailable",
-                    "detail": "See the log.",
-                }
-            ),
-        },
-        "模型还不能用",
-    ),
-    (
-        {"status": 502, "content_type": "application/json", "body": '{"message": "Bad gateway"}'},
-        "服务没有正常回答",
-    ),
-    ({"status": 200, "content_type": "text/html", "body": "<h1>Wi-Fi</h1>"}, "服务没有正常回答"),
-]
-
-
-def test_an_error_is_told_and_the_next_answer_takes_its_place(tab: Tab) -> None:
-    alert = tab.page.get_by_role("alert")
-    for text, top_k, title, more in ERRORS:
-        tab.page.locator("#topk").fill(top_k)
-        tab.ask(text)
-        expect(alert.locator("h2")).to_have_text(title)
-        expect(alert).to_contain_text(more)
-        assert tab.answer()["detail"]
-        tab.page.locator("#topk").fill("3")
-        tab.ask(f"画蛇添{MASK}")
-        expect(alert).to_have_count(0)
-        expect(tab.page.locator(".pick")).to_have_count(3)
-
-
-def test_a_passing_failure_can_be_tried_again(tab: Tab) -> None:
-    alert = tab.page.get_by_role("alert")
-    for answer, title in FAILURES:
-        tab.page.route("**/v1/fill-mask", partial(_fail, answer))
-        tab.ask(f"画蛇添{MASK}")
-        expect(alert.locator("h2")).to_have_text(title)
-        tab.page.unroute("**/v1/fill-mask")
-        alert.get_by_role("button", name="再试一次").click()
-        expect(alert).to_have_count(0)
-        assert tab.tokens()[0] == "足"
-
-
-def _fail(answer: dict[str, Any] | None, route: Route) -> None:
-    if answer is None:
-        route.abort()
-    else:
-        route.fulfill(**answer)
-
-
-def test_a_late_answer_does_not_replace_a_later_question(tab: Tab) -> None:
-    held: list[Route] = []
-    tab.page.route(
-        "**/v1/fill-mask", lambda route: held.append(route) if not held else route.continue_()
-    )
-    tab.page.locator("#text").fill(f"对牛弹{MASK}")
-    tab.page.locator("#text").press("Control+Enter")
-    expect(tab.page.locator("#fill-answer")).to_have_attribute("aria-busy", "true")
-    tab.ask(f"画蛇添{MASK}")
-    held[0].abort()
-    assert tab.tokens()[0] == "足"
-    expect(tab.page.get_by_role("alert")).to_have_count(0)
-
-
 def test_the_language_follows_the_browser_and_then_the_reader(browser: Browser, tab: Tab) -> None:
     expect(tab.page.get_by_role("button", name="作答")).to_be_visible()
     tab.page.get_by_role("button", name="English").click()
@@ -125,7 +39,7 @@ def test_the_language_follows_the_browser_and_then_the_reader(browser: Browser, 
     expect(tab.page.locator(".pick").first).to_have_accessible_name(re.compile("^Fill in 上, "))
     tab.page.reload()
     expect(tab.page.get_by_role("button", name="Ask")).to_be_visible()
-    other = type(tab)(browser, tab.origin, locale="en-GB").open()
+    other = Tab(browser, tab.origin, locale="en-GB").open()
     expect(other.page.get_by_role("button", name="Ask")).to_be_visible()
     other.context.close()
 
@@ -144,9 +58,8 @@ def test_every_word_has_both_languages(tab: Tab) -> None:
         "internal",
         "engine_unavailable",
     }
-    assert (
-        words["zh"].keys() - words["en"].keys() == codes
-    )  # in English the answer brings its own title
+    # In English the answer brings its own title.
+    assert words["zh"].keys() - words["en"].keys() == codes
     assert not words["en"].keys() - words["zh"].keys()
 
 
@@ -211,12 +124,9 @@ def test_what_is_copied_is_what_is_shown(tab: Tab) -> None:
 
 @pytest.mark.parametrize("path", ["/prod", "/prod/", "/prod/nlp"])
 def test_under_a_stage_and_a_base_path_through_the_lambda_path(browser: Browser, path: str) -> None:
-    from support.browser import Tab, gateway, served
-
-    settings = Settings.from_env(
-        {"FILLMASK_MODEL_DIR": "layer/model", "FILLMASK_BASE_PATH": "/nlp"}
-    )
-    with served(gateway(HttpEvents(Loader(settings), settings), "prod")) as origin:
+    settings = Settings.from_env({"FILLMASK_MODEL_DIR": str(MODEL), "FILLMASK_BASE_PATH": "/nlp"})
+    events = HttpEvents(Loader(settings), settings)
+    with on_uvicorn(gateway(events.answer, "prod")) as origin:
         tab = Tab(browser, origin).open(path)
         assert tab.tokens()[0] == "上"
         prefix = origin + path.rstrip("/")
@@ -242,9 +152,8 @@ def test_text_is_never_markup_and_no_other_script_runs(tab: Tab) -> None:
             tab.page.evaluate(line)
     with pytest.raises(Error, match="Failed to fetch"):
         tab.page.evaluate("fetch('http://localhost:9/')")
-    assert (
-        tab.errors
-    )  # each refusal is in the console, so the other tests would see one of the page's own
+    # Each refusal is in the console, so the other tests would see one of the page's own.
+    assert tab.errors
     tab.errors.clear()
 
 

@@ -1,8 +1,7 @@
 """The page on a model for embeddings alone: blanks are refused in plain words, similarity works."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -13,11 +12,8 @@ from fillmask.http.app import create_app
 from fillmask.settings import Settings
 from fillmask.start import Loader
 from support import checkpoints
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-pytest_plugins = ["support.browser"]
+from support.browser import Tab
+from support.servers import on_uvicorn
 
 SMALL: dict[str, Any] = {
     "hidden": 64,
@@ -34,8 +30,6 @@ def test_the_page_says_what_the_model_cannot_do(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from support.browser import Tab, served  # pytest imports it first, as a plugin
-
     monkeypatch.setattr(verify, "sentences", lambda: ["丁七上下。"])
     source = checkpoints.sentence_transformer(
         tmp_path / "encoder", {"pooling_mode": "cls"}, **SMALL
@@ -44,7 +38,7 @@ def test_the_page_says_what_the_model_cannot_do(
     settings = Settings.from_env(
         {"FILLMASK_MODEL_DIR": str(tmp_path / "model"), "FILLMASK_THREADS": "1"}
     )
-    with served(create_app(Loader(settings), settings)) as origin:
+    with on_uvicorn(create_app(Loader(settings), settings)) as origin:
         for locale, title in (
             ("zh-CN", "当前模型不会做这件事"),
             ("en-GB", "The loaded model cannot do this"),

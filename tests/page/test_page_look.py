@@ -1,22 +1,16 @@
-"""How the page looks: contrast of its colours, phones and desktops, and screenshots in .build/screens to look at."""
-
-from __future__ import annotations
+"""How the page looks: its contrast, phones and desktops, and screenshots in .build/screens."""
 
 import re
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, expect
 
 from fillmask.http.page import PAGE
+from support.browser import Tab
+from support.paths import BUILD
 
-if TYPE_CHECKING:  # at run time pytest imports it, as a plugin
-    from support.browser import Tab
-
-pytest_plugins = ["support.browser"]
-
-SCREENS = Path(".build/screens")
+SCREENS = BUILD / "screens"
 PHONE = {
     "viewport": {"width": 390, "height": 844},
     "device_scale_factor": 2,
@@ -63,8 +57,6 @@ def _luminance(colour: str) -> float:
 
 @pytest.mark.parametrize("locale", ["zh-CN", "en-US"])
 def test_nothing_sticks_out_of_a_small_phone(browser: Browser, origin: str, locale: str) -> None:
-    from support.browser import Tab
-
     tab = Tab(browser, origin, locale=locale, **SMALL).open()
     wide = "() => document.documentElement.scrollWidth"
     for text in ("对不[MASK]，我来[MASK]了。", "a" * 200 + "[MASK]", LONG):
@@ -82,8 +74,6 @@ def test_nothing_sticks_out_of_a_small_phone(browser: Browser, origin: str, loca
 
 
 def test_motion_is_only_for_those_who_do_not_mind(browser: Browser, origin: str) -> None:
-    from support.browser import Tab
-
     for wish, moves in (("reduce", False), ("no-preference", True)):
         tab = Tab(browser, origin, reduced_motion=wish).open()
         name = tab.page.locator(".pick i").first.evaluate(
@@ -107,8 +97,6 @@ def test_motion_is_only_for_those_who_do_not_mind(browser: Browser, origin: str)
 def test_screenshots(
     browser: Browser, origin: str, name: str, options: dict[str, Any], scheme: str
 ) -> None:
-    from support.browser import Tab
-
     SCREENS.mkdir(parents=True, exist_ok=True)
     tab = Tab(browser, origin, color_scheme=scheme, **options).open()
     looks = {_shot(tab, f"{name}-{scheme}-{what}", act) for what, act in SCENES.items()}

@@ -1,6 +1,8 @@
-"""Answer events from standard input through handler.handler, one JSON answer a line: for a model of its own.
+"""Answers events from standard input through handler.handler, for a model of its own.
 
-FILLMASK_MODEL_DIR=DIR python tests/answer_events.py < EVENTS
+One event a line in, one JSON answer a line out:
+
+    FILLMASK_MODEL_DIR=DIR python tests/support/answer_events.py < EVENTS
 """
 
 import json

@@ -1,25 +1,25 @@
-"""Print the embedded model's first candidates for some texts, as JSON; run on two kinds of CPU and compared.
+"""Prints the embedded model's first candidates for some texts, as JSON.
 
-python tests/support/answers.py COUNT
+    python tests/support/answers.py COUNT
+
+Run on two kinds of CPU, and the two outputs compared.
 """
 
 import json
 import sys
 
 from builder.model import verify
-from fillmask.model import manifest
-from fillmask.model.onnx_engine import OnnxEngine
-from fillmask.model.text import TextCodec
-from support.paths import MODEL
+from support import embedded
 
 
 def main() -> None:
-    """[[tokens, log-probabilities] of each probe]."""
-    engine = OnnxEngine.load(MODEL, described := manifest.read(MODEL), threads=1)
-    codec = TextCodec.load(MODEL, described)
-    queries = verify.blanks(codec, described)
+    """Prints [[tokens, log-probabilities] of each probe]."""
+    engine = embedded.engine()
+    queries = verify.blanks(embedded.codec(), engine.manifest)
+
     picked = queries[:: len(queries) // int(sys.argv[1])]
-    print(json.dumps([[row.tokens, row.scores] for (row,) in engine.predict(picked, 8, False, [])]))
+    predicted = engine.predict(picked, 8, False, [])
+    print(json.dumps([[row.tokens, row.scores] for (row,) in predicted]))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,8 @@
-"""BERT's encoder in plain numpy, float64, written from the architecture: an oracle that shares no code with the
-builder. Reads tensors of tests/checkpoints.py (gamma and beta, no prefix); one text at a time."""
+"""BERT's encoder in plain numpy, float64, written from the architecture.
+
+An oracle that shares no code with the builder. Reads the tensors of checkpoints.py (gamma and beta,
+no prefix), one text at a time.
+"""
 
 from collections.abc import Mapping, Sequence
 from math import erf, sqrt
@@ -13,7 +16,7 @@ erfs = np.vectorize(erf)
 
 
 def hidden_states(tensors: Mapping[str, Any], ids: Sequence[int], heads: int) -> Array:
-    """[tokens, hidden] after the last layer."""
+    """The hidden states after the last layer, [tokens, hidden]."""
 
     def norm(x: Array, name: str) -> Array:
         centred = x - x.mean(-1, keepdims=True)
@@ -52,5 +55,5 @@ def hidden_states(tensors: Mapping[str, Any], ids: Sequence[int], heads: int) ->
 
 
 def unit(vector: Array) -> Array:
-    """Of length 1."""
+    """The vector scaled to length 1."""
     return np.asarray(vector / np.linalg.norm(vector))

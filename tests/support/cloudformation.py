@@ -8,7 +8,7 @@ import yaml
 
 
 class Loader(yaml.SafeLoader):
-    """YAML with CloudFormation's short forms: !Ref X becomes {"Ref": "X"}, !Sub X {"Fn::Sub": "X"}."""
+    """YAML with CloudFormation's short forms written out: !Ref X becomes {"Ref": "X"}."""
 
 
 def _short_form(loader: Loader, suffix: str, node: yaml.Node) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def load(template: Path) -> dict[str, Any]:
 
 
 def refs(value: Any) -> set[str]:
-    """Names behind every Ref and ${...} in `value`."""
+    """The names behind every Ref and ${...} in `value`."""
     if isinstance(value, dict):
         direct = {value["Ref"]} if "Ref" in value else set()
         text = value.get("Fn::Sub")

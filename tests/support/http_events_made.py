@@ -1,12 +1,11 @@
-"""One HTTP request dressed as each event of AWS, by changing what differs in the whole events of tests/events."""
+"""One HTTP request dressed as each event of AWS: the sample events, changed where they differ."""
 
 import base64
 import json
 from typing import Any, NamedTuple
 
-from support.paths import EVENTS
+from support.samples import Event, sample_event
 
-Event = dict[str, Any]
 KINDS = ("http_api_v2", "function_url", "rest_v1", "alb", "alb_multi")
 STAGED = ("http_api_v2", "rest_v1")
 
@@ -24,12 +23,6 @@ class Answer(NamedTuple):
         return json.loads(self.body)
 
 
-def whole(name: str) -> Event:
-    """The event of a file."""
-    event: Event = json.loads((EVENTS / f"{name}.json").read_text(encoding="utf-8"))
-    return event
-
-
 def dressed(
     kind: str,
     path: str,
@@ -39,9 +32,12 @@ def dressed(
     stage: str = "",
     headers: dict[str, str] | None = None,
 ) -> Event:
-    """A request as an event: bytes go in as base64; `headers` beside those of the file, one of None taken out;
-    `path` is the application's own, behind `stage` if there is one."""
-    event = whole(kind)
+    """A request as an event of this kind.
+
+    Bytes go in as base64. `path` is the application's own, behind `stage` if there is one.
+    `headers` are put over those of the sample.
+    """
+    event = sample_event(kind)
     text = base64.b64encode(body).decode() if isinstance(body, bytes) else body
     event |= {"body": text, "isBase64Encoded": isinstance(body, bytes)}
     for name, value in (headers or {}).items():
@@ -61,7 +57,7 @@ def dressed(
 
 
 def _set_header(event: Event, name: str, value: str) -> None:
-    """Put a header where this kind of event has its headers, in place of one of that name."""
+    """Puts a header where this kind of event has its headers, in place of one of that name."""
     for field in ("headers", "multiValueHeaders"):
         if field in event:
             others = {key: was for key, was in event[field].items() if key.lower() != name}
@@ -69,7 +65,7 @@ def _set_header(event: Event, name: str, value: str) -> None:
 
 
 def answer(event: Event) -> Answer:
-    """What the client gets of a handler's answer, whichever form of it the gateway wants."""
+    """What the client gets of a handler's answer, whichever form the gateway wants."""
     headers = (
         event["headers"]
         if "headers" in event

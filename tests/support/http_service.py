@@ -1,43 +1,44 @@
-"""The service on the embedded model, for every test that speaks HTTP: the real one, without its memory cache.
+"""The HTTP half of the handler, on the embedded model without a cache.
 
-A second answer then equals the first to the last byte (`cached` stays false), whichever way it came.
+A second answer then equals the first to the last byte (`cached` stays false), whichever way it
+came.
 """
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from fillmask.adapters import Context
-from fillmask.cache.memory import MemoryCache
 from fillmask.errors import EngineUnavailable
 from fillmask.http.application import HttpApplication, adapters
 from fillmask.http.gateways import ALL, Event
 from fillmask.operations.service import Service
 from fillmask.settings import Settings
-from fillmask.start import Loader
+from support.embedded import remembering, service
 from support.http_events_made import Answer, answer, dressed
 from support.paths import MODEL
 from support.problems import check_problem_reply
 
+__all__ = [
+    "ask",
+    "failing_service",
+    "http",
+    "no_service",
+    "problem",
+    "remembering",
+    "service",
+    "settings",
+]
+
 
 def settings(**more: str) -> Settings:
-    """Settings for the embedded model; names are those of the variables without FILLMASK_, in small letters."""
+    """Settings for the embedded model.
+
+    Names are those of the variables without FILLMASK_, in small letters.
+    """
     variables = {"model_dir": str(MODEL), "memory_cache_bytes": "0"} | more
     return Settings.from_env(
         {f"FILLMASK_{name.upper()}": value for name, value in variables.items()}
     )
-
-
-@cache
-def service() -> Service:
-    """One service for the whole run: the engine is the costly part."""
-    return Loader(settings())()
-
-
-def remembering() -> Service:
-    """The same engine with a memory cache."""
-    plain = service()
-    return Service(plain._engine, plain._codec, MemoryCache(2**25, 3600))
 
 
 def no_service() -> Service:
@@ -46,7 +47,7 @@ def no_service() -> Service:
 
 
 def failing_service() -> Any:
-    """A service with a fault of its own, whose message quotes a text as messages do."""
+    """A service with a fault of its own, whose message quotes a text, as messages do."""
 
     class Faulty:
         def answer(self, operation: str, request: object) -> Any:
@@ -95,5 +96,5 @@ def ask(events: HttpEvents, path: str, body: bytes | str | None = None, **how: A
 
 
 def problem(reply: Answer, *sent: object) -> dict[str, Any]:
-    """The problem that an answer is, checked."""
+    """The problem that a reply holds, checked."""
     return check_problem_reply(*reply, *sent)

@@ -1,9 +1,9 @@
-"""Starts the real runtime client with Lambda's search path and nothing else; runs as `python -I -S`.
+"""Starts the real runtime client with Lambda's search path and nothing else.
 
     python -I -S lambda_bootstrap.py TASK OPT RUNTIME HANDLER
 
-No site-packages: a module that a trimmed layer lacks must be missing here too. RUNTIME holds what every
-Lambda Python has, the runtime client and boto3, and comes last, as there.
+No site-packages: a module that a trimmed layer lacks must be missing here too. RUNTIME holds what
+every Lambda Python has, the runtime client and boto3, and comes last, as there.
 """
 
 import runpy

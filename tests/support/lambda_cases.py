@@ -1,37 +1,27 @@
-"""Events and the function under them, shared by the tests that run it under the real runtime client."""
+"""The function and its events, for the tests that run it under the real runtime client."""
 
-import json
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
 from builder.layers import assemble as layers
 from support import lambda_opt
-from support.paths import EVENTS
+from support.http_events_made import dressed
+from support.samples import Event
 
-HTTP: Final = ("http_api_v2", "function_url", "rest_v1", "alb", "alb_multi")
 WARM_UP: Final = ("warmup", "eventbridge")
 PYTHONS: Final = sorted({lambda_opt.LOCAL, layers.DEFAULT_PYTHON})
 
 
 @pytest.fixture(scope="module", params=PYTHONS)
 def deployed(request: pytest.FixtureRequest) -> lambda_opt.Layout:
-    """The function with its layers: for this Python, and for the layers' own where it is at hand."""
+    """The function with its layers, for this Python and for the layers' own if it is installed."""
     try:
         return lambda_opt.layout(request.param)
     except LookupError as error:
         pytest.skip(str(error))
 
 
-def event(name: str) -> dict[str, Any]:
-    """One whole event of tests/events."""
-    loaded = json.loads((EVENTS / f"{name}.json").read_text("utf-8"))
-    assert isinstance(loaded, dict)
-    return loaded
-
-
-def get(path: str) -> dict[str, Any]:
+def get(path: str) -> Event:
     """An HTTP API's event for GET `path`."""
-    asked = event("http_api_v2")
-    asked["requestContext"]["http"] |= {"method": "GET", "path": path}
-    return {**asked, "rawPath": path, "body": None}
+    return dressed("http_api_v2", path, method="GET")

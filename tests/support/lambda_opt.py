@@ -1,7 +1,7 @@
-"""The function as Lambda runs it: the layers merged as /opt, the real runtime client, nothing else in sight.
+"""The function as Lambda runs it: layers merged as /opt, the real runtime client, nothing else.
 
-`layout()` builds the layers and lays them out; `LambdaProcess` is one running instance of the function.
-Not under test here: Lambda's own machinery, Amazon Linux, other CPU architectures.
+`layout()` builds the layers and lays them out; `LambdaProcess` is one running instance of the
+function. Not under test here: Lambda's own machinery, Amazon Linux, other CPU architectures.
 """
 
 import os
@@ -42,9 +42,10 @@ class Layout(NamedTuple):
 
 
 def layout(python: str = LOCAL, model: Path = EMBEDDED, out: Path | None = None) -> Layout:
-    """Build the layers for this machine and `python` and merge them; LookupError without such a Python.
+    """The function laid out for this machine and `python`; LookupError without such a Python.
 
-    All of it lies in `out` and is made anew only when something changed."""
+    All of it lies in `out` and is made anew only when something changed.
+    """
     interpreter = bytecode.find(python, None)
     if interpreter is None:
         raise LookupError(f"no Python {python} on this machine")
@@ -61,7 +62,7 @@ def layout(python: str = LOCAL, model: Path = EMBEDDED, out: Path | None = None)
 
 
 def merge(lying: Sequence[Path], folder: Path) -> None:
-    """Lay the layers over each other in `folder`; FileExistsError when two hold the same file."""
+    """Lays the layers over each other in `folder`; FileExistsError when two hold the same file."""
     for layer in lying:
         for path in sorted(layer.rglob("*")):
             goal = folder / path.relative_to(layer)
@@ -86,7 +87,7 @@ def _provided(target: layers.Platform) -> Part:
 
 
 class LambdaProcess:
-    """One instance of the function; a context manager. Started at once, `ready()` waits for its init."""
+    """One instance of the function, started at once; a context manager."""
 
     def __init__(
         self,
@@ -97,7 +98,8 @@ class LambdaProcess:
         wrapper: Sequence[str] = (),
     ) -> None:
         """`environment` is added to a deployed function's; None as a value takes a variable away.
-        `wrapper` is put before the command: strace, taskset, valgrind."""
+        `wrapper` is put before the command: strace, taskset, valgrind.
+        """
         self.api = RuntimeApi()
         variables = {**_deployed(where, self.api.address, handler), **(environment or {})}
         command = [
@@ -124,23 +126,23 @@ class LambdaProcess:
         )
 
     def ready(self, timeout: float = 60) -> float:
-        """Seconds from start until the function waits for an event; AssertionError when its init failed."""
+        """Waits for an init that succeeds, and returns the seconds it took since the start."""
         self._wait(self.api.ready.is_set, timeout)
         assert self.api.init_error is None, self.api.init_error
         return time.monotonic() - self.started
 
     def invoke(self, event: Any, timeout: float = 60) -> Answer:
-        """One event through the runtime client."""
+        """Sends one event through the runtime client."""
         self.ready(timeout)
         return self.api.invoke(event, timeout)
 
     def reach_snapshot(self, timeout: float = 60) -> None:
-        """SnapStart: wait until the function says that its snapshot may be taken."""
+        """SnapStart: waits until the function says that its snapshot may be taken."""
         self._wait(self.api.at_snapshot.is_set, timeout)
         assert self.api.init_error is None, self.api.init_error
 
     def restore(self) -> None:
-        """SnapStart: go on from the snapshot."""
+        """SnapStart: goes on from the snapshot."""
         self.api.restored.set()
 
     @property
@@ -152,7 +154,7 @@ class LambdaProcess:
         return self._text
 
     def stop(self) -> None:
-        """End the process, what it is wrapped in, and the server."""
+        """Ends the process, what it is wrapped in, and the server."""
         for way in (signal.SIGTERM, signal.SIGKILL):
             with suppress(ProcessLookupError):
                 os.killpg(

@@ -1,4 +1,7 @@
-"""The function with one more event, which tells what it has loaded; put beside handler.py by the tests."""
+"""The function with one more event, which lists the modules it has loaded.
+
+The tests put it next to handler.py.
+"""
 
 import sys
 from typing import Any
@@ -7,7 +10,7 @@ import handler as real
 
 
 def handler(event: Any, context: Any) -> Any:
-    """{"probe": "modules"}: module name -> its file, or null for a built-in one."""
+    """Answers {"probe": "modules"}: module name -> its file, or null for a built-in one."""
     if event == {"probe": "modules"}:
         return {
             name: getattr(module, "__file__", None) for name, module in sorted(sys.modules.items())

@@ -1,6 +1,8 @@
-"""Runs a command where no network is reachable but loopback: `python loopback_only.py COMMAND...`
+"""Runs a command where no network but loopback can be reached.
 
-To be started in a network namespace of its own (`unshare --net`), where even loopback is down at first.
+    unshare --net python loopback_only.py COMMAND...
+
+In a new network namespace even loopback is down at first.
 """
 
 import fcntl

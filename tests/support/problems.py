@@ -1,4 +1,4 @@
-"""The one check of an error's shape, whichever way it came: RFC 9457, our codes, and nothing of the caller's text."""
+"""The one check of an error: RFC 9457, our codes, and nothing of the caller's text."""
 
 import json
 import re
@@ -15,7 +15,10 @@ TELLING = re.compile(
 
 
 def check_problem(found: Any, *sent: object) -> dict[str, Any]:
-    """Check a problem object against RFC 9457 and the table; `sent` is what the caller sent, in any form."""
+    """Checks a problem object against RFC 9457 and the table, and returns it.
+
+    `sent` is what the caller sent, in any form; none of its words may stand in the problem.
+    """
     assert isinstance(found, dict)
     for name, kind in MEMBERS.items():
         assert type(found[name]) is kind, name
@@ -34,7 +37,7 @@ def check_problem(found: Any, *sent: object) -> dict[str, Any]:
 def check_problem_reply(
     status: int, headers: dict[str, str], body: bytes, *sent: object
 ) -> dict[str, Any]:
-    """The same over HTTP: media type and status line agree with the object; returns it."""
+    """Checks the same over HTTP, where media type and status line agree with the object."""
     assert headers["content-type"] == MEDIA_TYPE
     found = check_problem(json.loads(body.decode("utf-8")), *sent)
     assert found["status"] == status

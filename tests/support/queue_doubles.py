@@ -1,4 +1,4 @@
-"""What the tests of the queue adapter share: a stand-in for the service, a result queue, events."""
+"""Shared by the tests of the queue adapter: a service without a model, a result queue, events."""
 
 import json
 from collections.abc import Sequence
@@ -8,7 +8,6 @@ from fillmask.errors import NoMask
 from fillmask.queue.results import Result, ResultQueue
 from fillmask.requests.schema import FILL_MASK
 from fillmask.requests.validate import validate
-from support.paths import EVENTS
 
 Json = dict[str, Any]
 GOOD = {"text": "床前明月光，疑是地[MASK]霜。"}
@@ -69,11 +68,6 @@ class Left:
 
 
 plenty = Left(60_000)
-
-
-def load(name: str) -> Json:
-    event: Json = json.loads((EVENTS / f"{name}.json").read_text())
-    return event
 
 
 def event(*bodies: object, group: str | None = None) -> Json:

@@ -1,7 +1,7 @@
 """SAM's own check of the template, by a pinned CLI in a virtual environment of its own.
 
-Of its own, because the CLI pins dozens of packages that the project uses in other versions. Nothing is
-contacted but the package index when it is installed: the linter carries its schemas.
+Of its own, because the CLI pins dozens of packages that the project uses in other versions. Nothing
+is contacted but the package index when it is installed: the linter carries its schemas.
 """
 
 import os
@@ -17,7 +17,7 @@ VENV: Final = BUILD / "sam-venv"
 
 
 def install() -> Path:
-    """The Python that has the pinned CLI as its module `samcli`, installed when it is not there yet."""
+    """The Python that has the pinned CLI as its module `samcli`, installed where it is missing."""
     version = REQUIREMENTS.read_text("utf-8").strip().removeprefix("aws-sam-cli==")
     if not list(VENV.glob(f"lib/python*/site-packages/aws_sam_cli-{version}.dist-info/RECORD")):
         subprocess.run([sys.executable, "-m", "venv", str(VENV)], check=True)
@@ -34,7 +34,7 @@ def install() -> Path:
 
 
 def validate(template: Path, home: Path) -> subprocess.CompletedProcess[str]:
-    """`sam validate --lint`; the CLI keeps its own files under `home`."""
+    """Runs `sam validate --lint`; the CLI keeps its own files under `home`."""
     environment = {
         "PATH": os.environ["PATH"],
         "HOME": str(home),

@@ -8,7 +8,11 @@ MASK = "[MASK]"
 
 
 def check(result: dict[str, Any], text: str) -> None:
-    """Offsets point at masks in order, sequences differ in one mask alone, unknown stretches quote the text."""
+    """Checks one result against its text.
+
+    Offsets point at masks in order, a sequence differs from the text in one mask alone, and unknown
+    stretches quote the text.
+    """
     assert result["text"] == text
     assert len(result["masks"]) == text.count(MASK)
     at = 0

@@ -1,27 +1,33 @@
-"""The application on a real socket: on uvicorn, as `serve` does, and behind a gateway that asks the handler."""
+"""The application on a real socket: as `serve` has it, and behind a gateway that makes events."""
 
+import asyncio
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
+from typing import Any
 
 import uvicorn
-from starlette.types import ASGIApp
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-import handler
 from support.http_events_made import answer, dressed
-
-HOST = "127.0.0.1"
+from support.loopback import HOST
+from support.samples import Event
 
 
 @contextmanager
 def on_uvicorn(app: ASGIApp) -> Iterator[str]:
-    """The URL of the application on a port of its own."""
+    """The URL of the application on a port of its own, until the block ends."""
     with socket.create_server((HOST, 0)) as listening:
-        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off", ws="none"))
+        config = uvicorn.Config(
+            app, log_level="warning", lifespan="off", ws="none", timeout_graceful_shutdown=1
+        )
+        server = uvicorn.Server(config)
         thread = Thread(target=server.run, args=([listening],))
         thread.start()
+
         try:
             yield f"http://{HOST}:{listening.getsockname()[1]}"
         finally:
@@ -31,38 +37,41 @@ def on_uvicorn(app: ASGIApp) -> Iterator[str]:
 
 @contextmanager
 def on_lambda() -> Iterator[str]:
-    """The URL of a gateway that makes each request an HTTP API event and asks handler.handler, one at a time."""
-    with HTTPServer((HOST, 0), Gateway) as server:
-        thread = Thread(target=server.serve_forever, args=(0.02,))
-        thread.start()
-        try:
-            yield f"http://{HOST}:{server.server_port}"
-        finally:
-            server.shutdown()
-            thread.join()
+    """The URL of an HTTP API in front of handler.handler."""
+    import handler  # loads the model
+
+    with on_uvicorn(gateway(handler.handler)) as url:
+        yield url
 
 
-class Gateway(BaseHTTPRequestHandler):
-    """What an HTTP API does with a request and an answer: bodies that are no text travel as base64."""
+def gateway(handle: Callable[[Event, Any], Any], stage: str = "") -> ASGIApp:
+    """An HTTP API in front of a Lambda function.
 
-    def do_POST(self) -> None:
-        """Ask the handler, and pass its answer on."""
-        body = self.rfile.read(int(self.headers.get("content-length", 0)))
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        try:
-            event = dressed(
-                "http_api_v2", self.path, body.decode(), method=self.command, headers=headers
-            )
-        except UnicodeDecodeError:
-            event = dressed("http_api_v2", self.path, body, method=self.command, headers=headers)
-        reply = answer(handler.handler(event, None))
-        self.send_response(reply.status)
-        for name, value in reply.headers.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(reply.body)
+    Requests become events (payload 2.0), the function's answers responses. A named `stage` is part
+    of every path.
+    """
 
-    do_GET = do_POST  # noqa: N815  (the name that http.server looks for)
+    async def application(scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        path = scope["raw_path"].decode("ascii")
+        event = dressed(
+            "http_api_v2",
+            path.removeprefix(f"/{stage}") if stage else path,
+            _as_sent(await request.body()),
+            method=request.method,
+            stage=stage,
+            headers=dict(request.headers),
+        )
 
-    def log_message(self, format: str, *arguments: object) -> None:
-        """Nothing: the tests say what went wrong."""
+        reply = answer(await asyncio.to_thread(handle, event, None))
+        await Response(reply.body, reply.status, reply.headers)(scope, receive, send)
+
+    return application
+
+
+def _as_sent(body: bytes) -> bytes | str:
+    """Text as text; only what is no text travels as base64."""
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        return body

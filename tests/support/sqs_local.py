@@ -1,4 +1,4 @@
-"""SQS for the tests: moto's server over HTTP, and a poller that plays Lambda's event source mapping."""
+"""SQS for the tests: moto's server, and a poller that plays Lambda's event source mapping."""
 
 import json
 import logging
@@ -29,14 +29,14 @@ class SqsLocal:
         )
 
     def create_queue(self, name: str, **attributes: str) -> str:
-        """Create a queue (FIFO by its name) and return its URL."""
+        """Creates a queue (FIFO by its name) and returns its URL."""
         if name.endswith(".fifo"):
             attributes["FifoQueue"] = "true"
         url: str = self.client.create_queue(QueueName=name, Attributes=attributes)["QueueUrl"]
         return url
 
     def create_pair(self, name: str, receives: int) -> tuple[str, str]:
-        """Create a request queue and its dead-letter queue; return both URLs."""
+        """Creates a request queue and its dead-letter queue; returns both URLs."""
         end = ".fifo" if name.endswith(".fifo") else ""
         dead = self.create_queue(f"{name.removesuffix('.fifo')}-dead{end}")
         policy = {"deadLetterTargetArn": self.arn(dead), "maxReceiveCount": receives}
@@ -52,7 +52,7 @@ class SqsLocal:
         return str(self.client.send_message(QueueUrl=url, MessageBody=body, **given)["MessageId"])
 
     def drain(self, url: str) -> list[dict[str, Any]]:
-        """Receive and delete whatever is there, in order."""
+        """Receives and deletes whatever is there; returns the messages in order."""
         found = []
         while messages := self._receive(url):
             for message in messages:
@@ -61,14 +61,14 @@ class SqsLocal:
         return found
 
     def bodies(self, url: str) -> list[Any]:
-        """Drain a queue and decode its bodies."""
+        """Drains a queue and returns its bodies as JSON values."""
         return [json.loads(message["Body"]) for message in self.drain(url)]
 
     def poll(self, url: str, handler: Callable[[Event], Any]) -> int:
-        """Do one round of the event source mapping: receive, invoke, delete what was not reported.
+        """One round of the event source mapping: receive, invoke, delete what was not reported.
 
-        What was reported, and everything after an exception, becomes visible again at once (where Lambda
-        would wait for the visibility time-out). Returns the number of messages received.
+        What was reported, and everything after an exception, becomes visible again at once (where
+        Lambda would wait for the visibility time-out). Returns the number of messages received.
         """
         messages = self._receive(url)
         if not messages:
@@ -95,7 +95,7 @@ class SqsLocal:
         return len(messages)
 
     def poll_until_empty(self, url: str, handler: Callable[[Event], Any], rounds: int = 20) -> None:
-        """Poll until nothing comes any more: all messages done or dead."""
+        """Polls until nothing comes any more: all messages are done or dead."""
         for _ in range(rounds):
             if not self.poll(url, handler):
                 return
@@ -127,7 +127,7 @@ class SqsLocal:
 
 @contextmanager
 def serve() -> Iterator[SqsLocal]:
-    """Run moto's server on a free port."""
+    """Moto's server on a free port, until the block ends."""
     logging.getLogger("werkzeug").setLevel(logging.ERROR)  # a line a request
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
@@ -148,7 +148,7 @@ def sqs_local() -> Iterator[SqsLocal]:
 
 
 def environment(endpoint: str) -> dict[str, str]:
-    """Return the variables that lead the SDK to this server."""
+    """The variables that lead the SDK to this server."""
     return {
         "AWS_ENDPOINT_URL": endpoint,
         "AWS_DEFAULT_REGION": REGION,

@@ -1,6 +1,7 @@
-"""What a process did outside itself, from strace: whom it contacted and where it wrote, attempts included.
+"""What a process did outside itself, from strace: whom it contacted and where it wrote.
 
-Below Python, because onnxruntime is C++: an audit hook would not see its connections or files.
+Attempts count. Looked at below Python, because onnxruntime is C++: an audit hook would not see its
+connections or files.
 """
 
 import re
@@ -23,8 +24,8 @@ ADDRESS: Final = re.compile(
     r'sin6?_port=htons\((\d+)\).*?(?:inet_addr\("([^"]+)"\)|inet_pton\(AF_INET6, "([^"]+)")'
 )
 CHANGING: Final = re.compile(
-    r"^\d+ +(creat|mkdir(?:at)?|mknod(?:at)?|rename(?:at2?)?|unlink(?:at)?|rmdir|link(?:at)?|symlink(?:at)?"
-    r"|truncate|chmod|fchmodat2?|chown|lchown|fchownat|utime|utimes|utimensat|futimesat)\("
+    r"^\d+ +(creat|mkdir(?:at)?|mknod(?:at)?|rename(?:at2?)?|unlink(?:at)?|rmdir|link(?:at)?"
+    r"|symlink(?:at)?|truncate|chmod|fchmodat2?|chown|lchown|fchownat|utime|utimes|utimensat|futimesat)\("
 )
 OPENING: Final = re.compile(r"^\d+ +open(?:at|at2)?\(")
 FOR_WRITING: Final = re.compile(r"O_WRONLY|O_RDWR|O_CREAT|O_TRUNC|O_APPEND")

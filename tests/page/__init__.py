@@ -1,0 +1,1 @@
+"""The tests of the page, in a browser."""
