@@ -18,6 +18,7 @@ import pytest
 
 from support import checkpoints
 from support.checkpoint_forms import torch_zip
+from support.paths import PYTHONPATH
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 NAME = "someone/small-bert"
@@ -99,7 +100,7 @@ def build(
     hub: Hub, tmp_path: Path, *arguments: str, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     known = {
-        "PYTHONPATH": "layer",
+        "PYTHONPATH": PYTHONPATH,
         "HF_ENDPOINT": hub.endpoint,
         "HF_HOME": str(tmp_path / "hf"),
         "NO_PROXY": "127.0.0.1",

@@ -18,10 +18,11 @@ from builder.local.__main__ import main
 from builder.local.serve import listening_socket
 from fillmask.direct import DirectAdapter
 from fillmask.errors import EngineUnavailable, UnreportableError
+from support.paths import EVENTS, MODEL, PYTHONPATH
 
 TEXT = "今天天气很[MASK]。"
 COMMAND = (sys.executable, "-m", "builder.local")
-ENVIRONMENT = os.environ | {"PYTHONPATH": ".:layer", "FILLMASK_MODEL_DIR": "layer/model"}
+ENVIRONMENT = os.environ | {"PYTHONPATH": PYTHONPATH, "FILLMASK_MODEL_DIR": str(MODEL)}
 
 
 def fails(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -62,7 +63,7 @@ def test_an_event_that_is_no_file_of_json_is_one_line(
 
 
 def test_an_event_of_another_service_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "Expected an API Gateway" in fails(capsys, "run", "--event", "tests/events/s3.json")
+    assert "Expected an API Gateway" in fails(capsys, "run", "--event", str(EVENTS / "s3.json"))
 
 
 @pytest.mark.parametrize(
@@ -113,7 +114,7 @@ def test_whole_fillings_have_a_heading(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_a_queue_event_shows_the_answers_and_the_errors(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", "--event", "tests/events/sqs_mixed.json"]) == 0
+    assert main(["run", "--event", str(EVENTS / "sqs_mixed.json")]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert {"result", "error"} <= {name for answer in shown["results"] for name in answer}
     assert isinstance(shown["batchItemFailures"], list)

@@ -1,7 +1,6 @@
 """Our float32 graph, and the shipped INT8 model's embeddings, against numbers of transformers."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,9 +18,8 @@ from fillmask.model.feeds import encoder_feeds, head_feeds
 from fillmask.model.onnx_engine import OnnxEngine
 from fillmask.model.text import TextCodec
 from fillmask.operations.service import Service
+from support.paths import CHECKPOINT, GOLDEN
 
-CHECKPOINT = Path("layer/builder/default-model")
-GOLDEN = Path("tests/golden")
 TEXTS: list[str] = json.loads((GOLDEN / "texts.json").read_text(encoding="utf-8"))
 
 

@@ -23,6 +23,7 @@ def start(port: int | None = None) -> DynamoDBLocal:
     return server
 
 
+@pytest.mark.java
 def test_killing_the_table_in_the_middle_costs_no_answer(
     opened: Opener, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path("build.sh").resolve()
-TESTS = SCRIPT.parent / "tests"
+from support.paths import ROOT, TESTS
+
+SCRIPT = ROOT / "build.sh"
+
 FILES = ("requirements.txt", "layer/builder/requirements.txt", "tests/requirements.txt")
 NEEDED = ("default-jre-headless", "valgrind", "strace", "chromium", "fontconfig", "fonts-noto-cjk")
 

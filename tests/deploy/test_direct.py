@@ -20,8 +20,9 @@ from support.http_cases import (
     TOO_LARGE,
     Case,
 )
-from support.http_events_made import answer, dressed, whole
+from support.http_events_made import answer, dressed
 from support.problems import SECRET, check_problem
+from support.samples import sample_event
 
 OPERATIONS = {FILL: "fill-mask", EMBED: "embed", SIMILAR: "similarity"}
 
@@ -91,8 +92,8 @@ def test_a_fault_of_ours_fails_the_invocation() -> None:
         {"warmup": True},
         {"source": "aws.events"},
         {"source": "aws.scheduler"},
-        whole("warmup"),
-        whole("eventbridge"),
+        sample_event("warmup"),
+        sample_event("eventbridge"),
     ],
 )
 def test_warm_up_runs_the_model(event: Any) -> None:
@@ -100,7 +101,7 @@ def test_warm_up_runs_the_model(event: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "event", [{"text": TEXT}, {"operation": "embed", "input": "你好"}, whole("direct")]
+    "event", [{"text": TEXT}, {"operation": "embed", "input": "你好"}, sample_event("direct")]
 )
 def test_the_handler_knows_a_request(event: Any) -> None:
     assert "code" not in handler.handler(event, None)
@@ -109,7 +110,9 @@ def test_the_handler_knows_a_request(event: Any) -> None:
 def test_every_door_gives_the_same_candidates() -> None:
     direct = handler.handler({"text": TEXT, "top_k": 5}, None)["results"][0]["masks"]
     for kind in ("http_api_v2", "function_url", "rest_v1", "alb", "alb_multi"):
-        assert answer(handler.handler(whole(kind), None)).json["results"][0]["masks"] == direct
+        assert (
+            answer(handler.handler(sample_event(kind), None)).json["results"][0]["masks"] == direct
+        )
 
 
 @pytest.mark.parametrize(

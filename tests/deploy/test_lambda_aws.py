@@ -10,8 +10,9 @@ import pytest
 
 from support import sqs_local as sqs
 from support.dynamodb_local import ENVIRONMENT, DynamoDBLocal
-from support.lambda_cases import deployed, event
+from support.lambda_cases import deployed
 from support.lambda_opt import LambdaProcess, Layout
+from support.samples import sample_event
 
 __all__ = ["deployed"]
 TEXTS = [f"今天是{number}月，天气[MASK]好。" for number in range(1, 13)]
@@ -62,6 +63,7 @@ def test_what_one_instance_computed_another_reads_from_the_table(
     client.close()
 
 
+@pytest.mark.java
 def test_a_table_that_dies_costs_no_answer(deployed: Layout) -> None:
     server = DynamoDBLocal()
     server.create_table("mortal")
@@ -84,7 +86,7 @@ def test_messages_become_results_and_nothing_is_lost(
     deployed: Layout, sqs_local: sqs.SqsLocal, queues: tuple[str, str, str]
 ) -> None:
     requests, dead, results = queues
-    sent = [record["body"] or " " for record in event("sqs_mixed")["Records"]]
+    sent = [record["body"] or " " for record in sample_event("sqs_mixed")["Records"]]
     for body in sent:
         sqs_local.send(requests, body)
     environment = {**sqs.environment(sqs_local.endpoint), "FILLMASK_RESULT_QUEUE_URL": results}

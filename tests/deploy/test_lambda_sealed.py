@@ -11,9 +11,11 @@ import pytest
 
 from builder.layers import assemble as layers
 from support import lambda_opt, system_calls
-from support.lambda_cases import HTTP, WARM_UP, deployed, event, get
+from support.http_events_made import KINDS
+from support.lambda_cases import WARM_UP, deployed, get
 from support.lambda_opt import LambdaProcess, Layout
 from support.paths import TESTS
+from support.samples import sample_event
 
 __all__ = ["deployed"]
 
@@ -34,8 +36,8 @@ def test_nobody_is_contacted_and_nothing_is_written(
     trace = tmp_path / "trace.txt"
     environment = {"ORT_DISABLE_TELEMETRY": None, "HOME": str(tmp_path)}
     with LambdaProcess(deployed, environment, wrapper=(*strace, str(trace))) as process:
-        for name in (*HTTP, *WARM_UP, "direct", "sqs", "s3"):
-            process.invoke(event(name))
+        for name in (*KINDS, *WARM_UP, "direct", "sqs", "s3"):
+            process.invoke(sample_event(name))
         assert process.invoke(get("/info")).payload["statusCode"] == 200
         runtime_api = ("127.0.0.1", process.api.port)
     assert system_calls.contacts(trace) == {runtime_api}

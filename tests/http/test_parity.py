@@ -7,7 +7,8 @@ import pytest
 
 from support import http_service
 from support.http_cases import ALL, FILL, TEXT, Case
-from support.http_events_made import KINDS, Event, dressed
+from support.http_events_made import KINDS, dressed
+from support.samples import Event
 
 FAULTS: dict[str, Any] = {"no model": http_service.no_service, "answered": http_service.service}
 

@@ -32,6 +32,7 @@ def answers(*wrapper: str) -> list[list[Any]]:
 
 
 @pytest.mark.slow
+@pytest.mark.valgrind
 def test_same_candidates_with_avx2_alone() -> None:
     here, avx2 = answers(), answers("valgrind", "--tool=none", "--quiet")
     assert len(here) >= 60

@@ -13,7 +13,8 @@ from fillmask.errors import EngineUnavailable
 from fillmask.queue.messages import QueueAdapter
 from fillmask.queue.results import BATCH_BYTES, RESULT_BYTES, Result, ResultQueue, encode
 from support import sick_tables
-from support.queue_doubles import GOOD, Answerer, Json, event, failures, load, plenty
+from support.queue_doubles import GOOD, Answerer, Json, event, failures, plenty
+from support.samples import sample_event
 from support.sqs_local import SqsLocal, environment
 
 names = (f"queue-{number}" for number in count())
@@ -49,7 +50,7 @@ class Stack:
 
 
 def bodies(name: str) -> Iterator[tuple[str, str | None]]:
-    for record in load(name)["Records"]:
+    for record in sample_event(name)["Records"]:
         yield record["body"], record["attributes"].get("MessageGroupId")
 
 
@@ -134,7 +135,7 @@ def test_fifo_results_come_in_the_order_of_each_group(sqs_local: SqsLocal) -> No
 
 def test_a_message_delivered_again_is_one_result_in_a_fifo_queue(sqs_local: SqsLocal) -> None:
     stack = Stack(sqs_local, fifo=True)
-    again = load("sqs_fifo")
+    again = sample_event("sqs_fifo")
     stack.handler(again)
     stack.handler(again)
     assert len(sqs_local.drain(stack.results)) == 5
