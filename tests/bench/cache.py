@@ -1,4 +1,6 @@
-"""An answer computed, from the memory cache, and from the shared table (DynamoDB Local, on this machine)."""
+"""An answer computed, from the memory cache, and from the shared table (DynamoDB Local, on this
+machine).
+"""
 
 import shutil
 from collections.abc import Mapping
@@ -16,17 +18,19 @@ from .workers import Worker, running
 TABLE = "bench"
 
 
-def measure(field: Mapping[str, Contestant], plan: Plan) -> list[dict[str, Any]]:
+def measure(contestants: Mapping[str, Contestant], plan: Plan) -> list[dict[str, Any]]:
     """Rows with source: computed, memory, table."""
     say("answers computed, from memory, from the table")
     warm_up = events.direct(["今天天[MASK]很好。"])
     texts = events.of_length(TOKENS, "cache")
     wanted = [events.direct([next(texts)]) for _ in range(plan.cache_requests)]
-    with running(field, [OURS], 0, warm_up) as workers:
+
+    with running(contestants, [OURS], 0, warm_up) as workers:
         rows = _twice(workers[OURS], wanted, "memory")
     if not shutil.which("java"):
         say("Java is needed for DynamoDB Local: the table is left out")
         return rows
+
     server = DynamoDBLocal()
     try:
         server.create_table(TABLE)
@@ -36,7 +40,7 @@ def measure(field: Mapping[str, Contestant], plan: Plan) -> list[dict[str, Any]]
             "FILLMASK_TABLE": TABLE,
             "FILLMASK_MEMORY_CACHE_BYTES": "0",
         }
-        with running(field, [OURS], 0, warm_up, **reach) as workers:
+        with running(contestants, [OURS], 0, warm_up, **reach) as workers:
             workers[OURS].ask(wanted[:10])  # a young Java is slow
             rows += _twice(workers[OURS], wanted[10:], "table")
     finally:

@@ -1,4 +1,6 @@
-"""A CPU quota for a process, by cgroup v1 or v2, where root may set one: how Lambda gives less than a CPU."""
+"""A CPU quota for a process, by cgroup v1 or v2, where root may set one: how Lambda gives less than
+a CPU.
+"""
 
 import os
 import time
@@ -6,13 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-PERIOD = 20_000  # microseconds; short, so that a start of 200 ms meets many periods
+PERIOD = 20_000  # microseconds: a start of 200 ms meets ten periods
 ROOTS = (Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/unified"))
 
 
 @contextmanager
 def quota(cpus: float) -> Iterator[tuple[str, ...] | None]:
-    """Gives the command that puts its arguments under the quota and becomes them; None where it cannot be."""
+    """The command that runs its arguments under the quota; None where no quota can be set."""
     group = _make(cpus)
     if group is None:
         yield None

@@ -1,12 +1,14 @@
-"""The chart of the README: cold starts and warm latency as bars, in SVG, readable on white and on black."""
+"""The chart of the README: cold starts and warm latency as bars, in SVG, readable on white and on
+black.
+"""
 
 from collections.abc import Sequence
 from html import escape
 from typing import Any, NamedTuple
 
 from .contestants import COLD, OURS
+from .promises import Results
 from .stats import find
-from .targets import Results
 
 WIDTH, LABEL, ROW, GAP = 760, 175, 22, 34
 STYLE = """
@@ -63,22 +65,24 @@ def svg(panels: Sequence[Panel]) -> str:
     for panel in panels:
         parts.append(_text(0, top + 14, panel.title, "title"))
         top += ROW + 4
-        most = max(bar.value for bar in panel.bars)
+        longest = max(bar.value for bar in panel.bars)
         for bar in panel.bars:
-            length = max(1.0, bar.value / most * (WIDTH - LABEL - 80))
+            length = max(1.0, bar.value / longest * (WIDTH - LABEL - 80))
             kind = "bar ours" if bar.name == OURS else "bar"
             parts.append(_text(LABEL - 8, top + 15, bar.name, "", ' text-anchor="end"'))
             parts.append(
-                f'<rect class="{kind}" x="{LABEL}" y="{top + 2}" width="{length:.1f}" height="{ROW - 5}"/>'
+                f'<rect class="{kind}" x="{LABEL}" y="{top + 2}" '
+                f'width="{length:.1f}" height="{ROW - 5}"/>'
             )
             parts.append(_text(LABEL + length + 6, top + 15, bar.text, "number"))
             top += ROW
         top += GAP - ROW + 8
     body = "\n".join(parts)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{top}" viewBox="0 0 {WIDTH} {top}" '
-        f'role="img" aria-label="Cold start and latency, ours and the alternatives">\n<style>{STYLE}</style>\n'
-        f"{body}\n</svg>\n"
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{top}" '
+        f'viewBox="0 0 {WIDTH} {top}" role="img" '
+        f'aria-label="Cold start and latency, ours and the alternatives">\n'
+        f"<style>{STYLE}</style>\n{body}\n</svg>\n"
     )
 
 

@@ -1,4 +1,6 @@
-"""Cold starts: process start to first answer, fresh processes in turn, by event, CPUs and page cache."""
+"""Cold starts: process start to first answer, fresh processes in turn, by event, CPUs and page
+cache.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,23 +15,27 @@ TEXT = "床前明月光，疑是地[MASK]霜。"
 MEMORY = {1: "1769", 2: "3538"}  # megabytes at which Lambda gives so many CPUs
 
 
-def measure(field: Mapping[str, Contestant], plan: Plan) -> list[dict[str, Any]]:
-    """Rows with event, cpus and cache; and peak memory, CPU seconds and bytes read of the same starts."""
+def measure(contestants: Mapping[str, Contestant], plan: Plan) -> list[dict[str, Any]]:
+    """Rows with event, cpus and cache, and with peak memory, CPU seconds and bytes read."""
     rows = []
     for name in plan.cold_names[plan.cpus[0]]:
         say(f"filling the page cache: {name}")
-        start(field[name], events.direct([TEXT]))
+        start(contestants[name], events.direct([TEXT]))
+
     for cpus in plan.cpus:
         for kind in plan.kinds[cpus]:
-            rows += _series(field, plan.cold_names[cpus], plan.cold_rounds, kind, cpus, "warm")
+            rows += _series(
+                contestants, plan.cold_names[cpus], plan.cold_rounds, kind, cpus, "warm"
+            )
+
     if plan.disk_rounds:
-        rows += _series(field, plan.disk_names, plan.disk_rounds, "direct", 2, "cold")
-        rows += _series(field, [OURS], plan.disk_rounds, "http", 2, "cold")
+        rows += _series(contestants, plan.disk_names, plan.disk_rounds, "direct", 2, "cold")
+        rows += _series(contestants, [OURS], plan.disk_rounds, "http", 2, "cold")
     return rows
 
 
 def _series(
-    field: Mapping[str, Contestant],
+    contestants: Mapping[str, Contestant],
     names: list[str],
     rounds: int,
     kind: str,
@@ -38,18 +44,20 @@ def _series(
 ) -> list[dict[str, Any]]:
     starts: dict[str, list[Start]] = {name: [] for name in names}
     event = events.KINDS[kind]([TEXT])
+
     for _ in range(rounds):
         for name in names:
             if cache == "cold":
-                forget(field[name].where)
+                forget(contestants[name].where)
             one = start(
-                field[name],
+                contestants[name],
                 event,
                 wrapper=PIN.get(cpus, ()),
                 environment={"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": MEMORY[cpus]},
             )
             say(f"cold start, {kind}, {cpus} CPU, page cache {cache}: {name} {one.seconds:.3f} s")
             starts[name].append(one)
+
     return [
         row(
             [one.seconds for one in found],
@@ -65,6 +73,6 @@ def _series(
     ]
 
 
-def _middle(found: list[Start], field: str) -> float:
-    values = sorted(float(getattr(one, field)) for one in found)
+def _middle(found: list[Start], name: str) -> float:
+    values = sorted(float(getattr(one, name)) for one in found)
     return values[len(values) // 2]

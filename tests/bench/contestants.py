@@ -1,7 +1,9 @@
-"""Who runs: ours as template.yaml deploys it, and each alternative with packages and a model of its own.
+"""Who runs: ours as template.yaml deploys it, and each alternative with packages and a model of its
+own.
 
-Everything is made below .build/bench, once, and again when its inputs change. All have bytecode, all run under
-the same real runtime client (tests/lambda_opt.py), all answer from the same checkpoint.
+Everything is made below .build/bench, once, and again when its inputs change. All have bytecode,
+all run under the same real runtime client (tests/lambda_opt.py), all answer from the same
+checkpoint.
 """
 
 import os
@@ -61,7 +63,9 @@ class Contestant(NamedTuple):
 
 
 def prepare(source: Path | None) -> dict[str, Contestant]:
-    """Make what is missing: minutes the first time. `source` is a checkpoint's folder; None: a random one."""
+    """Make what is missing: minutes the first time. `source` is a checkpoint's folder; None: a
+    random one.
+    """
     checkpoint = source or _random_checkpoint()
     key = digest(*sorted(path for path in checkpoint.iterdir() if path.is_file()))[:12]
     ours = Contestant(OURS, layout(LOCAL, _build(key, checkpoint), OUT / OURS), {})
@@ -169,7 +173,9 @@ def _inputs(part: str) -> str:
 
 
 def _bare(whole: Contestant) -> Contestant:
-    """The same without bytecode and unable to write any: what `sam build` deploys to Lambda's read-only folders."""
+    """The same without bytecode and unable to write any: what `sam build` deploys to Lambda's
+    read-only folders.
+    """
     where = whole.where
     python = OUT / "python-without-bytecode"
     python.write_text(f'#!/bin/sh\nexec {where.interpreter.path} -B "$@"\n', "utf-8")
@@ -204,7 +210,9 @@ def _bare(whole: Contestant) -> Contestant:
 
 
 def _install(packages: Sequence[str], interpreter: bytecode.Interpreter, folder: Path) -> None:
-    """Packages and all they ask for, as pip installs them, at the versions of the requirements files."""
+    """Packages and all they ask for, as pip installs them, at the versions of the requirements
+    files.
+    """
     command = [
         sys.executable,
         "-m",

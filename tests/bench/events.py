@@ -8,11 +8,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from builder.layers import assemble as layers
+from support.http_events_made import dressed
+from support.paths import LAYER
+from support.samples import Event, sample_event
 
-SENTENCES = layers.ROOT / "layer" / "builder" / "data" / "sentences-cc0.txt"
+SENTENCES = LAYER / "builder" / "data" / "sentences-cc0.txt"
 MASK = "[MASK]"
-Event = dict[str, Any]
 
 
 def sentences(path: Path = SENTENCES) -> list[str]:
@@ -23,7 +24,7 @@ def sentences(path: Path = SENTENCES) -> list[str]:
 
 
 def characters() -> list[str]:
-    """Ideographs of those sentences: each is one token of every Chinese vocabulary."""
+    """The ideographs of those sentences: each is one token of every Chinese vocabulary."""
     return sorted({one for line in sentences() for one in line if "\u4e00" <= one <= "\u9fff"})
 
 
@@ -37,16 +38,16 @@ def of_length(tokens: int, seed: object) -> Iterator[str]:
 
 
 def mixed(count: int, seed: object) -> list[str]:
-    """Different real sentences, a character of each masked; where they run out, sentences in pairs."""
+    """Different real sentences with a character masked; where they run out, pairs of sentences."""
     chance, lines = random.Random(f"mixed {seed}"), sentences()
     chance.shuffle(lines)
     lines += [first + second for first, second in pairwise(lines)]
+
     masked = []
     for line in lines[:count]:
-        place = chance.choice(
-            [index for index, one in enumerate(line) if "\u4e00" <= one <= "\u9fff"]
-        )
-        masked.append(line[:place] + MASK + line[place + 1 :])
+        ideographs = [at for at, one in enumerate(line) if "\u4e00" <= one <= "\u9fff"]
+        at = chance.choice(ideographs)
+        masked.append(line[:at] + MASK + line[at + 1 :])
     return masked
 
 
@@ -57,62 +58,21 @@ def direct(texts: list[str]) -> Event:
 
 def http(texts: list[str]) -> Event:
     """An HTTP API event, payload 2.0."""
-    return {
-        "version": "2.0",
-        "routeKey": "POST /v1/fill-mask",
-        "rawPath": "/v1/fill-mask",
-        "rawQueryString": "",
-        "headers": {
-            "content-type": "application/json",
-            "host": "bench.example",
-            "user-agent": "bench",
-        },
-        "requestContext": {
-            "accountId": "123456789012",
-            "apiId": "bench",
-            "domainName": "bench.example",
-            "stage": "$default",
-            "http": {
-                "method": "POST",
-                "path": "/v1/fill-mask",
-                "protocol": "HTTP/1.1",
-                "sourceIp": "192.0.2.1",
-                "userAgent": "bench",
-            },
-            "requestId": "bench",
-            "routeKey": "POST /v1/fill-mask",
-            "time": "01/Jan/2026:00:00:00 +0000",
-            "timeEpoch": 1767225600000,
-        },
-        "body": json.dumps({"texts": texts}, ensure_ascii=False),
-        "isBase64Encoded": False,
-    }
+    return dressed("http_api_v2", "/v1/fill-mask", json.dumps({"texts": texts}, ensure_ascii=False))
 
 
 def sqs(texts: list[str]) -> Event:
     """A batch of one queue message."""
-    return {
-        "Records": [
-            {
-                "messageId": str(uuid.uuid4()),
-                "receiptHandle": "bench",
-                "body": json.dumps({"texts": texts}),
-                "attributes": {"ApproximateReceiveCount": "1", "SentTimestamp": "1767225600000"},
-                "messageAttributes": {},
-                "md5OfBody": "",
-                "eventSource": "aws:sqs",
-                "awsRegion": "us-east-1",
-                "eventSourceARN": "arn:aws:sqs:us-east-1:123456789012:bench",
-            }
-        ]
-    }
+    message = sample_event("sqs")["Records"][0]
+    message |= {"messageId": str(uuid.uuid4()), "body": json.dumps({"texts": texts})}
+    return {"Records": [message]}
 
 
 KINDS = {"direct": direct, "http": http, "sqs": sqs}
 
 
 def check(answer: Any) -> None:
-    """Raise RuntimeError unless this is an answer with candidates, or a queue batch without failures."""
+    """RuntimeError unless this is an answer with results, or a queue batch without failures."""
     if isinstance(answer, dict) and "statusCode" in answer:
         answer = json.loads(answer["body"])
     good = isinstance(answer, dict) and (

@@ -1,7 +1,8 @@
-"""The ONNX files of the alternatives, by the articles' own steps: torch.onnx.export, then quantize_dynamic.
+"""The ONNX files of the alternatives, by the articles' own steps.
 
-python tests/bench/export.py float32 CHECKPOINT OUT     OUT/model.onnx and the tokenizer's files
-python tests/bench/export.py int8 FLOAT32 OUT           the same with weights of 8 bits
+python tests/bench/export.py float32 CHECKPOINT OUT     torch.onnx.export: OUT/model.onnx and
+                                                        the tokenizer's files
+python tests/bench/export.py int8 FLOAT32 OUT           quantize_dynamic: weights of 8 bits
 """
 
 import shutil
@@ -17,7 +18,7 @@ INPUTS = ["input_ids", "attention_mask", "token_type_ids"]
 
 
 def float32(checkpoint: Path, out: Path) -> None:
-    """Export the whole model, the head over every token included."""
+    """Exports the whole model, the head over every token included."""
     tokenizer = AutoTokenizer.from_pretrained(str(checkpoint))
     model = BertForMaskedLM.from_pretrained(str(checkpoint)).eval()
     example = tokenizer(["今天天[MASK]很好。", "[MASK]好"], padding=True, return_tensors="pt")
@@ -39,7 +40,7 @@ def float32(checkpoint: Path, out: Path) -> None:
 
 
 def int8(exported: Path, out: Path) -> None:
-    """Quantise the weights; activations are quantised as it runs."""
+    """Quantises the weights; activations are quantised as it runs."""
     for path in exported.glob("*.json"):
         shutil.copyfile(path, out / path.name)
     quantize_dynamic(exported / "model.onnx", out / "model.onnx", weight_type=QuantType.QInt8)

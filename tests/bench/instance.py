@@ -1,4 +1,6 @@
-"""One instance of a contestant's function under the real runtime client, from process start to an answer."""
+"""One instance of a contestant's function under the real runtime client, from process start to an
+answer.
+"""
 
 import os
 import signal
@@ -13,19 +15,18 @@ from .contestants import Contestant
 from .events import check
 
 TIMEOUT = 300.0
-PIN = {
-    1: ("taskset", "-c", "0")
-}  # command that keeps a process on so many CPUs; the bench itself is left free
+# The command that keeps a process on so many CPUs; the benchmark itself may use all.
+PIN = {1: ("taskset", "-c", "0")}
 
 
 class Start(NamedTuple):
-    """A cold start: seconds until the first answer was posted; of CPU; peak and resident bytes; bytes from disk."""
+    """A cold start, measured until the first answer was posted."""
 
     seconds: float
-    cpu: float
-    peak: int
-    resident: int
-    read: int
+    cpu: float  # seconds of CPU
+    peak: int  # bytes of memory
+    resident: int  # bytes of memory
+    read: int  # bytes from disk
     later: list[float]  # seconds of each event after the first
 
 
@@ -37,18 +38,20 @@ def start(
     environment: Mapping[str, str] | None = None,
     then: Iterable[Any] = (),
 ) -> Start:
-    """Start a fresh process with `event` waiting for it, then send the events `then`, one after the other.
+    """Starts a fresh process with `event` waiting for it, then sends the events `then` in turn.
 
-    As on Lambda the process is frozen between events: what it does in the background, it does during events."""
+    As on Lambda the process is frozen between events: what it does in the background, it does
+    during events. RuntimeError when an answer is missing or none.
+    """
     with LambdaProcess(
         who.where, {**who.environment, **(environment or {})}, wrapper=wrapper
     ) as process:
         try:
-            check(
-                process.api.invoke(event, TIMEOUT).payload
-            )  # before it is ready: no polling in the time
+            # Sent before the process is ready: the time holds no polling.
+            check(process.api.invoke(event, TIMEOUT).payload)
             seconds = time.monotonic() - process.started
             figures = usage(process.process.pid)
+
             later = []
             for one in then:
                 _freeze(process.process.pid)
@@ -59,11 +62,12 @@ def start(
             raise RuntimeError(
                 f"{who.name} gave no answer: {error} {process.log[-2000:]}"
             ) from error
+
         return Start(seconds, *figures, later)
 
 
 def _freeze(pid: int) -> None:
-    """Stop a process that has answered, for a moment."""
+    """Stops a process that has answered, for a moment."""
     time.sleep(0.002)  # it asks for its next event
     os.kill(pid, signal.SIGSTOP)
     time.sleep(0.01)
@@ -77,10 +81,10 @@ def usage(pid: int) -> tuple[float, int, int, int]:
         read = _numbers(Path(f"/proc/{pid}/io"))["read_bytes"]
     except PermissionError:
         read = 0
-    spent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    ticks = int(spent[11]) + int(
-        spent[12]
-    )  # utime and stime: fields 14 and 15, counted from after the name
+
+    # utime and stime are fields 14 and 15; two are cut off with the name, and counting starts at 1.
+    after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    ticks = int(after_name[11]) + int(after_name[12])
     return ticks / os.sysconf("SC_CLK_TCK"), memory["VmHWM"] * 1024, memory["VmRSS"] * 1024, read
 
 
@@ -90,9 +94,10 @@ def _numbers(path: Path) -> dict[str, int]:
 
 
 def forget(where: Layout) -> None:
-    """Drop a function's files and the interpreter's from the page cache, as on a machine that never ran it.
+    """Drops a function's files and the interpreter's from the page cache, as if never run here.
 
-    Pages that a running process has mapped stay: those of the interpreter this benchmark itself runs on."""
+    Pages that a running process has mapped stay: those of the benchmark's own interpreter.
+    """
     library = Path(os.__file__).parent
     for folder in (where.task, where.opt, where.runtime, library):
         for path in folder.rglob("*"):
@@ -101,7 +106,7 @@ def forget(where: Layout) -> None:
 
 
 def drop(path: Path) -> None:
-    """Drop one file's clean pages."""
+    """Drops one file's clean pages."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fdatasync(descriptor)

@@ -51,5 +51,9 @@ def describe() -> dict[str, Any]:
 
 def _cpuinfo() -> dict[str, str]:
     lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
-    pairs = (line.partition(":")[::2] for line in reversed(lines) if ":" in line)
-    return {name.strip(): value.strip() for name, value in pairs}
+    found: dict[str, str] = {}
+    for line in lines:
+        name, colon, value = line.partition(":")
+        if colon:
+            found.setdefault(name.strip(), value.strip())  # of the first CPU
+    return found

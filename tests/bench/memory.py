@@ -1,4 +1,4 @@
-"""Resident memory of the function's process: after the first answer, and as random requests go by."""
+"""Resident memory of the function: after the first answer, and as random requests go by."""
 
 import random
 from collections.abc import Iterator, Mapping
@@ -13,12 +13,12 @@ from .instance import TIMEOUT, usage
 from .plan import Plan, say
 
 
-def measure(field: Mapping[str, Contestant], plan: Plan) -> list[dict[str, Any]]:
-    """Rows with requests (0: only the first answer): peak and current resident bytes."""
+def measure(contestants: Mapping[str, Contestant], plan: Plan) -> list[dict[str, Any]]:
+    """Rows with requests (0: only the first answer), peak and current resident bytes."""
     rows = []
     for name in plan.request_names:
         say(f"memory over {plan.requests[1]} requests: {name}")
-        rows += _grow(field[name], plan.requests)
+        rows += _grow(contestants[name], plan.requests)
     return rows
 
 
@@ -36,7 +36,7 @@ def _grow(who: Contestant, marks: tuple[int, int]) -> list[dict[str, Any]]:
 
 
 def requests(count: int) -> Iterator[list[str]]:
-    """One plain request, then `count` random ones: mostly one short text, at times long, many or mixed."""
+    """One plain request, then `count` random ones: mostly a short text, at times long or many."""
     chance = random.Random(7)
     yield [TEXT]
     for number in range(count):

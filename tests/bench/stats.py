@@ -19,10 +19,10 @@ def percentile(values: Sequence[float], share: float) -> float:
     if not values:
         raise ValueError("no values")
     ordered = sorted(values)
-    place = share * (len(ordered) - 1)
-    low = int(place)
+    position = share * (len(ordered) - 1)
+    low = int(position)
     high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+    return ordered[low] + (ordered[high] - ordered[low]) * (position - low)
 
 
 def summarise(values: Sequence[float]) -> Summary:
@@ -46,6 +46,6 @@ def find(rows: Sequence[dict[str, Any]], **keys: Any) -> dict[str, Any] | None:
 def ratio(
     rows: Sequence[dict[str, Any]], ours: dict[str, Any], theirs: dict[str, Any]
 ) -> float | None:
-    """Median of the row with keys `ours` over that with keys `theirs`; None where one was not measured."""
+    """The median of the row `ours` over that of `theirs`; None where one was not measured."""
     above, below = find(rows, **ours), find(rows, **theirs)
     return above["median"] / below["median"] if above and below and below["median"] else None

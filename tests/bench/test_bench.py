@@ -1,4 +1,4 @@
-"""The benchmark's own arithmetic and rendering; its measurements are not tests (./build.sh bench)."""
+"""The benchmark's own arithmetic and rendering; its measurements are no tests."""
 
 from typing import Any
 from xml.etree import ElementTree
@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from bench import __main__ as command
-from bench import chart, cost, events, report, run, sizing, stats, targets
+from bench import chart, cost, events, promises, report, run, sizing, stats
 
 CAREFUL, ARTICLE = 1.0, 3.0
 SIZES = {
@@ -23,25 +23,55 @@ def cold(
     )
 
 
-def results() -> dict[str, Any]:
-    """A run of one measurement each, with every part."""
-    sized = [
+MACHINE = {
+    "day": "2026-01-01",
+    "cpu": "A <CPU> & more",
+    "flags": ["avx2"],
+    "cores": 2,
+    "memory": 2**33,
+    "kernel": "6",
+    "python": "3.13.0",
+    "versions": {"numpy": "2"},
+    "load": 0.1,
+}
+
+
+def warm() -> list[dict[str, Any]]:
+    """Latencies at two lengths, and our own part at one."""
+    rows = [
+        stats.row([seconds], who=who, tokens=tokens, threads=1, part=part)
+        for tokens in (16, 128)
+        for who, seconds in (("ours", 0.01), ("article", 0.02 * tokens / 16), ("pipeline", 0.06))
+        for part in ("answer", "session")
+    ]
+    return [*rows, stats.row([0.0002], who="ours", tokens=16, threads=1, part="around the session")]
+
+
+def throughput() -> list[dict[str, Any]]:
+    return [
+        stats.row([seconds], who=who, texts=64, batch=batch, threads=1)
+        for who, batch, seconds in (("ours", 64, 0.4), ("ours", 1, 0.8), ("article", 64, 1.0))
+    ]
+
+
+def memory() -> list[dict[str, Any]]:
+    return [
+        {"who": "ours", "requests": count, "peak": 3e8, "resident": size}
+        for count, size in ((0, 2e8), (200, 2.5e8), (2000, 3e8))
+    ]
+
+
+def sized() -> list[dict[str, Any]]:
+    return [
         stats.row([seconds], who="ours", event="http", megabytes=512, phase=phase, peak=200_000_000)
         for phase, seconds in (("cold", 0.5), ("next", 0.1), ("warm", 0.05))
     ]
-    machine = {
-        "day": "2026-01-01",
-        "cpu": "A <CPU> & more",
-        "flags": ["avx2"],
-        "cores": 2,
-        "memory": 2**33,
-        "kernel": "6",
-        "python": "3.13.0",
-        "versions": {"numpy": "2"},
-        "load": 0.1,
-    }
+
+
+def results() -> dict[str, Any]:
+    """A run of one measurement each, with every part."""
     return {
-        "machine": machine,
+        "machine": MACHINE,
         "model": "random",
         "quick": True,
         "sizes": SIZES,
@@ -51,28 +81,12 @@ def results() -> dict[str, Any]:
             cold("article", ARTICLE),
             cold("ours", 0.4, cache="cold"),
         ],
-        "warm": [
-            stats.row([seconds], who=who, tokens=tokens, threads=1, part=part)
-            for tokens in (16, 128)
-            for who, seconds in (
-                ("ours", 0.01),
-                ("article", 0.02 * tokens / 16),
-                ("pipeline", 0.06),
-            )
-            for part in ("answer", "session")
-        ]
-        + [stats.row([0.0002], who="ours", tokens=16, threads=1, part="around the session")],
-        "throughput": [
-            stats.row([seconds], who=who, texts=64, batch=batch, threads=1)
-            for who, batch, seconds in (("ours", 64, 0.4), ("ours", 1, 0.8), ("article", 64, 1.0))
-        ],
-        "memory": [
-            {"who": "ours", "requests": count, "peak": 3e8, "resident": size}
-            for count, size in ((0, 2e8), (200, 2.5e8), (2000, 3e8))
-        ],
+        "warm": warm(),
+        "throughput": throughput(),
+        "memory": memory(),
         "cache": [stats.row([0.001], source="memory")],
-        "sizing": sized,
-        "cost": cost.table(sized),
+        "sizing": sized(),
+        "cost": cost.table(sized()),
     }
 
 
@@ -91,13 +105,12 @@ def test_ratio_is_of_medians_and_none_without_one_side() -> None:
 
 
 def test_cost_follows_its_formula() -> None:
-    """1 GB for 100 ms, no cold time: 1e6 x 0.1 x the price of a GB-second, and 0.20; 1.00 more over HTTP."""
+    """1 GB for 100 ms: 1e6 x 0.1 x the price of a GB-second, and 0.20; 1.00 more over HTTP."""
     alone = cost.dollars_per_million(1024, 0.1, 0.1, gateway=False)
     assert alone == pytest.approx(1.66667 + 0.20)
     assert cost.dollars_per_million(1024, 0.1, 0.1, gateway=True) == pytest.approx(alone + 1.00)
-    assert cost.dollars_per_million(1024, 0.0991, 0.1, gateway=False) == pytest.approx(
-        alone
-    )  # billed: whole ms
+    in_whole_milliseconds = cost.dollars_per_million(1024, 0.0991, 0.1, gateway=False)
+    assert in_whole_milliseconds == pytest.approx(alone)
     slower = cost.dollars_per_million(1024, 0.1, 1.1, gateway=False)
     assert slower - alone == pytest.approx(cost.COLD_SHARE * 1e6 * cost.GB_SECOND)
 
@@ -112,7 +125,7 @@ def test_cost_says_when_a_function_does_not_fit_its_memory() -> None:
 
 
 def test_promises_take_the_worst_length() -> None:
-    values = {target.what: target.value(results()) for target in targets.TARGETS}
+    values = {promise.what: promise.measured(results()) for promise in promises.PROMISES}
     assert values["cold, direct event, to careful"] == pytest.approx(0.2)
     assert values[
         "warm, one text, whole answer, to article at ours' worst length"

@@ -13,19 +13,16 @@ from .workers import Worker, running
 
 REQUEST = 64  # texts of a request: the contract's limit
 WAYS = (("ours", REQUEST), ("ours", 1), ("article", REQUEST), ("article", 1), ("pipeline", REQUEST))
-AT_LENGTH = (
-    "ours",
-    "article",
-)  # who answers more than one request's texts: the others would take minutes
+MANY = ("ours", "article")  # who is given more than one request's texts: others would take minutes
 
 
-def measure(field: Mapping[str, Contestant], plan: Plan) -> list[dict[str, Any]]:
+def measure(contestants: Mapping[str, Contestant], plan: Plan) -> list[dict[str, Any]]:
     """Rows with texts and batch (texts a request): seconds for all of them."""
     names = list(dict.fromkeys(name for name, _ in WAYS))
     rows = []
     for threads in plan.batch_threads:
         with running(
-            field,
+            contestants,
             names,
             threads,
             events.direct(["今天天[MASK]很好。"]),
@@ -33,18 +30,18 @@ def measure(field: Mapping[str, Contestant], plan: Plan) -> list[dict[str, Any]]
         ) as workers:
             for count in plan.batches:
                 say(f"throughput, {count} texts, {threads} threads")
-                rows += _count(workers, plan, count, threads)
+                rows += _round(workers, plan, count, threads)
     return rows
 
 
-def _count(
+def _round(
     workers: Mapping[str, Worker], plan: Plan, count: int, threads: int
 ) -> list[dict[str, Any]]:
     texts = events.mixed(count, count)
     ways = [
         (name, batch)
         for name, batch in WAYS
-        if name in workers and (count <= REQUEST or name in AT_LENGTH)
+        if name in workers and (count <= REQUEST or name in MANY)
     ]
     found: dict[tuple[str, int], list[float]] = {way: [] for way in ways}
     for number in range(plan.batch_rounds + 1):
@@ -60,4 +57,4 @@ def _count(
 
 
 def _cut(texts: Sequence[str], batch: int) -> list[list[str]]:
-    return [list(texts[place : place + batch]) for place in range(0, len(texts), batch)]
+    return [list(texts[at : at + batch]) for at in range(0, len(texts), batch)]

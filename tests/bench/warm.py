@@ -13,12 +13,12 @@ from .workers import running
 SETTLE = 0.01  # seconds: threads of the last answer may still spin
 
 
-def measure(field: Mapping[str, Contestant], plan: Plan) -> list[dict[str, Any]]:
-    """Rows with tokens, threads and part: `answer` is all of it, `session` what onnxruntime took of it."""
+def measure(contestants: Mapping[str, Contestant], plan: Plan) -> list[dict[str, Any]]:
+    """Rows with tokens, threads and part: the whole answer, or the session's share of it."""
     rows = []
     for threads in plan.threads:
         with running(
-            field, plan.warm_names, threads, events.direct(["今天天[MASK]很好。"])
+            contestants, plan.warm_names, threads, events.direct(["今天天[MASK]很好。"])
         ) as workers:
             for tokens in plan.lengths:
                 say(f"warm latency, {tokens} tokens, {threads} threads")
@@ -32,6 +32,7 @@ def _length(
     answers: dict[str, list[float]] = {name: [] for name in workers}
     sessions: dict[str, list[float]] = {name: [] for name in workers}
     texts = events.of_length(tokens, threads)
+
     for number in range(plan.warm_rounds + 2):
         event = events.direct([next(texts)])  # new each round: no cache can know it
         for name, worker in workers.items():
@@ -40,6 +41,7 @@ def _length(
             if number >= 2:  # the first two of a length grow buffers
                 answers[name] += times.seconds
                 sessions[name] += times.session
+
     rows = [
         row(values, who=name, tokens=tokens, threads=threads, part="answer")
         for name, values in answers.items()

@@ -1,9 +1,10 @@
-"""One warm contestant, without the runtime client: events in on standard input, times out on standard output.
+"""One warm contestant without the runtime client: events in at standard input, times out.
 
     python -I -S worker.py TASK OPT RUNTIME
 
-A line in is a JSON list of events; a line out is {"seconds": [...], "session": [...], "answer": last answer}.
-`session` is the part of it inside onnxruntime's InferenceSession.run, or 0 for engines without one.
+A line in is a JSON list of events; a line on standard output is {"seconds": [...], "session":
+[...], "answer": the last answer}. `session` is the part of it inside onnxruntime's
+InferenceSession.run, or 0 for engines without one.
 """
 
 import json
@@ -32,7 +33,7 @@ class SessionClock:
         self._watching = False
 
     def watch(self) -> None:
-        """Start as soon as the handler has imported onnxruntime."""
+        """Starts as soon as the handler has imported onnxruntime."""
         module: Any = sys.modules.get("onnxruntime")
         if self._watching or module is None:
             return
@@ -49,9 +50,10 @@ class SessionClock:
 
 
 def main(task: str, opt: str, runtime: str) -> None:
-    """Answer until standard input ends."""
+    """Answers until standard input ends."""
     here = str(Path(__file__).parent)
     sys.path[:] = [task, f"{opt}/python", *(path for path in sys.path if path != here), runtime]
+
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever a library prints must not stand between the answers
     from handler import handler
@@ -65,6 +67,7 @@ def main(task: str, opt: str, runtime: str) -> None:
             answer = handler(event, context)
             seconds.append(time.perf_counter() - begun)
             session.append(clock.spent)
+
         print(
             json.dumps({"seconds": seconds, "session": session, "answer": answer}),
             file=out,

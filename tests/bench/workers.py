@@ -1,4 +1,6 @@
-"""The bench's end of worker.py: a handler in a process of its own, loaded once and asked again and again."""
+"""The bench's end of worker.py: a handler in a process of its own, loaded once and asked again and
+again.
+"""
 
 import json
 import subprocess
@@ -53,7 +55,7 @@ class Worker:
         )
 
     def ask(self, events: Sequence[Any]) -> Times:
-        """Answer these events one after the other; RuntimeError with the end of its log where it cannot."""
+        """Answers these events in turn; RuntimeError with the end of its log where it cannot."""
         assert self._process.stdin and self._process.stdout
         try:
             print(json.dumps(events), file=self._process.stdin, flush=True)
@@ -89,20 +91,21 @@ class Worker:
 
 @contextmanager
 def running(
-    field: Mapping[str, Contestant],
+    contestants: Mapping[str, Contestant],
     names: Sequence[str],
     threads: int,
     warm_up: Any,
     **environment: str,
 ) -> Iterator[dict[str, Worker]]:
-    """Workers of these contestants, each after one answer; one that cannot run is left out, and said so.
+    """Workers of these contestants, each after one answer; who cannot run is named and left out.
 
-    Ours are started as provisioned ones are, with weights packed: what any process of ours comes to be."""
+    Ours are started as provisioned ones are, with weights packed, as any process of ours ends up.
+    """
     with ExitStack() as stack:
         found = {}
         for name in names:
-            variables = {**field[name].threads(threads), **PROVISIONED, **environment}
-            worker = stack.enter_context(Worker(field[name], variables))
+            variables = {**contestants[name].threads(threads), **PROVISIONED, **environment}
+            worker = stack.enter_context(Worker(contestants[name], variables))
             try:
                 worker.ask([warm_up])
             except RuntimeError as error:

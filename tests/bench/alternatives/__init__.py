@@ -1,1 +1,1 @@
-"""What people run instead: each module is a whole Lambda handler, copied to its own /var/task as handler.py."""
+"""What people run instead; each module is a whole Lambda handler, copied as handler.py."""

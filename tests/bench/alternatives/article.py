@@ -1,4 +1,4 @@
-"""The popular articles' recipe: transformers' tokenizer, a quantize_dynamic file, FastAPI on Mangum, boto3.
+"""The popular articles' recipe: transformers' tokenizer, a quantize_dynamic file, FastAPI, boto3.
 
 Everything at module scope, in the order of the imports, as the articles have it.
 """

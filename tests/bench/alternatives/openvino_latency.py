@@ -1,4 +1,4 @@
-"""OpenVINO on the alternatives' own ONNX files, for warm latency only: direct requests of one text."""
+"""OpenVINO on the alternatives' ONNX files, for warm latency only: direct requests of one text."""
 
 import os
 from typing import Any

@@ -1,4 +1,7 @@
-"""The transformers pipeline with torch in float32, behind the shortest handler there is: no web framework."""
+"""The transformers pipeline with torch in float32, behind the shortest handler there is.
+
+No web framework.
+"""
 
 import json
 import os

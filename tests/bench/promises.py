@@ -1,4 +1,4 @@
-"""What the project promises of its figures, each as one comparison; the report says which hold."""
+"""What the project promises of its figures, each one comparison; the report says which are kept."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
@@ -7,44 +7,45 @@ from .contestants import OURS
 from .stats import find, ratio
 
 Results = dict[str, Any]
-PROMPT: Final = (16, 32, 64, 128)  # tokens of usual texts
+Measure = Callable[[Results], float | None]
+USUAL: Final = (16, 32, 64, 128)  # tokens of usual texts
 
 
-class Target(NamedTuple):
-    """One promise; `value` gives None where a run did not measure it."""
+class Promise(NamedTuple):
+    """One promise; `measured` gives None where a run did not measure it."""
 
     what: str
-    value: Callable[[Results], float | None]
+    measured: Measure
     limit: float
-    least: bool = False  # the limit is the least, not the most
+    at_least: bool = False  # the limit is a minimum, not a maximum
     unit: str = "x"
 
-    def holds(self, value: float) -> bool:
-        """The promise is kept."""
-        return value >= self.limit if self.least else value <= self.limit
+    def kept(self, value: float) -> bool:
+        """Whether the measured value keeps the promise."""
+        return value >= self.limit if self.at_least else value <= self.limit
 
 
-def cold(event: str, cpus: int, other: str) -> Callable[[Results], float | None]:
+def cold(event: str, cpus: int, other: str) -> Measure:
     """Ours over another's cold start."""
     keys = {"event": event, "cpus": cpus, "cache": "warm"}
     return lambda results: ratio(results["cold"], {"who": OURS, **keys}, {"who": other, **keys})
 
 
-def warm(other: str, part: str) -> Callable[[Results], float | None]:
+def warm(other: str, part: str) -> Measure:
     """Ours over another's warm latency, at the length and thread count where ours does worst."""
 
-    def value(results: Results) -> float | None:
+    def measured(results: Results) -> float | None:
         return _worst(
             ratio(results["warm"], {**keys, "who": OURS}, {**keys, "who": other})
             for keys in _settings(results["warm"], part)
         )
 
-    return value
+    return measured
 
 
 def faster_than_pipeline(results: Results) -> float | None:
-    """How often ours fits into the pipeline's time, at the usual length where it does so least."""
-    keys = [keys for keys in _settings(results["warm"], "answer") if keys["tokens"] in PROMPT]
+    """The pipeline's time over ours, at the usual length where that is smallest."""
+    keys = [keys for keys in _settings(results["warm"], "answer") if keys["tokens"] in USUAL]
     worst = _worst(
         ratio(results["warm"], {**one, "who": OURS}, {**one, "who": "pipeline"}) for one in keys
     )
@@ -56,21 +57,21 @@ def own_python(results: Results) -> float | None:
     return _worst(
         row["median"] * 1000
         for row in results["warm"]
-        if row["part"] == "around the session" and row["tokens"] in PROMPT
+        if row["part"] == "around the session" and row["tokens"] in USUAL
     )
 
 
-def batch(other: str, size: int) -> Callable[[Results], float | None]:
-    """How often our batch of 64 texts fits into another way's time, with the most threads measured."""
+def batch(other: str, size: int) -> Measure:
+    """Another way's time over that of our batch of 64 texts, with the most threads measured."""
 
-    def value(results: Results) -> float | None:
+    def measured(results: Results) -> float | None:
         rows = [row for row in results["throughput"] if row["texts"] == 64]
         keys = {"threads": max((row["threads"] for row in rows), default=0)}
         return ratio(
             rows, {"who": other, "batch": size, **keys}, {"who": OURS, "batch": 64, **keys}
         )
 
-    return value
+    return measured
 
 
 def peak(results: Results) -> float | None:
@@ -97,40 +98,40 @@ def model_bytes(results: Results) -> float | None:
     return float(results["sizes"][OURS]["model"]) / 1e6
 
 
-TARGETS: Final = (
-    Target("cold, direct event, to careful", cold("direct", 2, "careful"), 0.28),
-    Target("cold, direct event, to article", cold("direct", 2, "article"), 0.07),
-    Target("cold, HTTP event, 2 CPUs, to careful", cold("http", 2, "careful"), 0.42),
-    Target("cold, HTTP event, 2 CPUs, to article", cold("http", 2, "article"), 0.11),
-    Target("cold, HTTP event, 1 CPU, to careful", cold("http", 1, "careful"), 0.6),
-    Target(
+PROMISES: Final = (
+    Promise("cold, direct event, to careful", cold("direct", 2, "careful"), 0.28),
+    Promise("cold, direct event, to article", cold("direct", 2, "article"), 0.07),
+    Promise("cold, HTTP event, 2 CPUs, to careful", cold("http", 2, "careful"), 0.42),
+    Promise("cold, HTTP event, 2 CPUs, to article", cold("http", 2, "article"), 0.11),
+    Promise("cold, HTTP event, 1 CPU, to careful", cold("http", 1, "careful"), 0.6),
+    Promise(
         "warm, one text, whole answer, to article at ours' worst length",
         warm("article", "answer"),
         1.0,
     ),
-    Target(
+    Promise(
         "warm, one text, session alone, to article at ours' worst length",
         warm("article", "session"),
         1.0,
     ),
-    Target(
+    Promise(
         "warm, one text, times faster than pipeline, 16 to 128 tokens",
         faster_than_pipeline,
         4,
-        least=True,
+        at_least=True,
     ),
-    Target("warm, our Python around the session, 16 to 128 tokens", own_python, 0.3, unit="ms"),
-    Target("64 mixed texts, times faster than one by one", batch(OURS, 1), 1.8, least=True),
-    Target(
+    Promise("warm, our Python around the session, 16 to 128 tokens", own_python, 0.3, unit="ms"),
+    Promise("64 mixed texts, times faster than one by one", batch(OURS, 1), 1.8, at_least=True),
+    Promise(
         "64 mixed texts, times faster than article's padded batch",
         batch("article", 64),
         2,
-        least=True,
+        at_least=True,
     ),
-    Target("peak memory, HTTP, after the first answer", peak, 260, unit="MB"),
-    Target("peak memory, HTTP, after the first answer, to pipeline", peak_share, 0.3),
-    Target("memory after all random requests, to after a tenth of them", growth, 1.3),
-    Target("model on disk", model_bytes, 106, unit="MB"),
+    Promise("peak memory, HTTP, after the first answer", peak, 260, unit="MB"),
+    Promise("peak memory, HTTP, after the first answer, to pipeline", peak_share, 0.3),
+    Promise("memory after all random requests, to after a tenth of them", growth, 1.3),
+    Promise("model on disk", model_bytes, 106, unit="MB"),
 )
 
 
