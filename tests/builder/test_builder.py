@@ -33,6 +33,7 @@ from support.checkpoint_forms import (
     untouched_decoder,
     vocabulary,
 )
+from support.paths import CHECKPOINT, PYTHONPATH
 
 
 def built(source: Path, *options: str) -> bytes:
@@ -141,7 +142,7 @@ def test_weights_are_pair_safe_and_well_used() -> None:
 @pytest.mark.usefixtures("few_sentences")
 def test_the_embedded_model_is_what_the_builder_makes_of_its_checkpoint(tmp_path: Path) -> None:
     source, out = tmp_path / "source", tmp_path / "out"
-    shutil.copytree("layer/builder/default-model", source)
+    shutil.copytree(CHECKPOINT, source)
     assert main([str(source), "--out", str(out), "--name", "fillmask-zh-mini"]) == 0
 
     ours = json.loads(Path("layer/model/model.json").read_text())
@@ -178,7 +179,7 @@ def test_bert_base_shape_in_size_and_memory(tmp_path: Path) -> None:
     )
     done = subprocess.run(
         [sys.executable, "-c", script, str(source), str(tmp_path / "out")],
-        env=os.environ | {"PYTHONPATH": "layer"},
+        env=os.environ | {"PYTHONPATH": PYTHONPATH},
         capture_output=True,
         text=True,
         check=True,

@@ -24,6 +24,7 @@ from fillmask.model import manifest
 from fillmask.model.contract import HIDDEN, Query
 from fillmask.model.feeds import encoder_feeds
 from support import checkpoints
+from support.paths import MODEL
 
 SHAPE: dict[str, Any] = {
     "hidden": 64,
@@ -137,7 +138,7 @@ def test_values_beyond_the_peak_saturate(source: Checkpoint) -> None:
 
 
 def test_the_embedded_model_has_constant_scales_alone_where_a_layernorm_feeds() -> None:
-    model = onnx.load("layer/model/model.onnx", load_external_data=False)
+    model = onnx.load(MODEL / "model.onnx", load_external_data=False)
     steps = {
         tensor.name for tensor in model.graph.initializer if tensor.name.endswith("LayerNorm.step")
     }

@@ -14,9 +14,11 @@ import pytest
 from builder.layers import assemble as layers
 from builder.layers import wheels
 from fillmask.http.info import PACKAGES
-from support.lambda_cases import HTTP, WARM_UP, deployed, event, get
+from support.http_events_made import KINDS
+from support.lambda_cases import WARM_UP, deployed, get
 from support.lambda_opt import LambdaProcess, Layout
 from support.paths import TESTS
+from support.samples import sample_event
 
 __all__ = ["deployed"]
 ANYWHERE = ("torch", "transformers", "huggingface_hub", "google.protobuf", "onnx")
@@ -43,12 +45,12 @@ def masks(result: Any) -> Any:
     return [answered["masks"] for answered in result["results"]]
 
 
-@pytest.mark.parametrize("name", HTTP)
+@pytest.mark.parametrize("name", KINDS)
 def test_answers_are_the_same_through_every_gateway(running: LambdaProcess, name: str) -> None:
-    direct = running.invoke(event("direct"))
+    direct = running.invoke(sample_event("direct"))
     assert direct.error is None
     assert masks(direct.payload)[0][0]["candidates"][0]["token"] == "上"
-    through = running.invoke(event(name)).payload
+    through = running.invoke(sample_event(name)).payload
     assert through["statusCode"] == 200
     assert through["isBase64Encoded"] is False
     assert masks(json.loads(through["body"])) == masks(direct.payload)
@@ -57,13 +59,13 @@ def test_answers_are_the_same_through_every_gateway(running: LambdaProcess, name
 
 
 def test_answers_queue_messages(running: LambdaProcess) -> None:
-    answer = running.invoke(event("sqs"))
+    answer = running.invoke(sample_event("sqs"))
     assert (answer.payload, answer.error) == ({"batchItemFailures": []}, None)
 
 
 @pytest.mark.parametrize("name", WARM_UP)
 def test_answers_a_warm_up(running: LambdaProcess, name: str) -> None:
-    assert running.invoke(event(name)).payload == {"ok": True}
+    assert running.invoke(sample_event(name)).payload == {"ok": True}
 
 
 @pytest.mark.parametrize("path", ["/health", "/openapi.json", "/docs"])
@@ -78,7 +80,7 @@ def test_answers_info_with_the_pinned_versions(running: LambdaProcess) -> None:
 
 
 def test_an_unknown_event_is_refused_by_name_of_what_was_expected(running: LambdaProcess) -> None:
-    answer = running.invoke(event("s3"))
+    answer = running.invoke(sample_event("s3"))
     assert answer.payload is None
     assert answer.error is not None
     assert answer.error["errorType"] == "UnknownEvent"
@@ -108,7 +110,7 @@ def test_an_answer_loads_only_what_it_needs(
     probed: Layout, name: str, absent: tuple[str, ...]
 ) -> None:
     with LambdaProcess(probed, handler="lambda_probe.handler") as process:
-        assert process.invoke(event(name)).error is None
+        assert process.invoke(sample_event(name)).error is None
         loaded = process.invoke({"probe": "modules"}).payload
     assert {"onnxruntime", "tokenizers"} <= set(loaded)
     assert not set(loaded) & {*absent, *ANYWHERE}
@@ -144,8 +146,8 @@ def test_a_wrong_setting_is_named_when_the_function_starts(deployed: Layout) -> 
 def test_without_a_model_only_the_health_check_answers(deployed: Layout, tmp_path: Path) -> None:
     with LambdaProcess(deployed, {"FILLMASK_MODEL_DIR": str(tmp_path)}) as process:
         assert process.invoke(get("/health")).payload["statusCode"] == 200
-        assert process.invoke(event("http_api_v2")).payload["statusCode"] == 503
-        failed = process.invoke(event("direct")).error
+        assert process.invoke(sample_event("http_api_v2")).payload["statusCode"] == 503
+        failed = process.invoke(sample_event("direct")).error
         assert failed is not None
         assert failed["errorType"] == "EngineUnavailable"
 
@@ -156,7 +158,8 @@ def test_a_function_restored_from_a_snapshot_answers(deployed: Layout) -> None:
         assert not process.api.ready.is_set()
         process.restore()
         assert (
-            masks(process.invoke(event("direct")).payload)[0][0]["candidates"][0]["token"] == "上"
+            masks(process.invoke(sample_event("direct")).payload)[0][0]["candidates"][0]["token"]
+            == "上"
         )
 
 
@@ -175,7 +178,7 @@ def test_where_time_is_free_everything_is_loaded_before_the_first_event(
             process.restore()
         loaded = process.invoke({"probe": "modules"}).payload
         assert {"fastapi", "mangum", "fillmask.http.app", "botocore", "tokenizers"} <= set(loaded)
-        assert process.invoke(event("http_api_v2")).payload["statusCode"] == 200
+        assert process.invoke(sample_event("http_api_v2")).payload["statusCode"] == 200
 
 
 def test_a_snapshot_holds_no_connection_and_its_copies_roll_their_own_dice(

@@ -15,19 +15,12 @@ from fillmask.queue.messages import QueueAdapter
 from fillmask.settings import Settings
 from fillmask.start import Loader
 from support import checkpoints
-from support.lambda_cases import event, get
-from support.paths import TESTS
+from support.lambda_cases import get
+from support.paths import PYTHONPATH, TESTS
 from support.queue_doubles import Results, failures, plenty
 from support.queue_doubles import event as messages
+from support.samples import sample_event
 
-SMALL: dict[str, Any] = {
-    "hidden": 64,
-    "layers": 2,
-    "heads": 4,
-    "ffn": 96,
-    "positions": 48,
-    "size": 200,
-}
 BLANK = {"text": "丁[MASK]", "top_k": 1}
 INPUT = {"input": ["丁七", "不"]}
 
@@ -36,7 +29,9 @@ INPUT = {"input": ["丁七", "不"]}
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small random encoder with CLS pooling."""
     folder = tmp_path_factory.mktemp("encoder")
-    source = checkpoints.sentence_transformer(folder / "source", {"pooling_mode": "cls"}, **SMALL)
+    source = checkpoints.sentence_transformer(
+        folder / "source", {"pooling_mode": "cls"}, **checkpoints.SMALL
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(verify, "sentences", lambda: ["丁七上下。"])
         build.build(hub.find(str(source)), folder / "model", task="embed")
@@ -53,13 +48,13 @@ def answers(model: Path, *events: Any) -> list[Any]:
         check=True,
         timeout=60,
         env=os.environ
-        | {"FILLMASK_MODEL_DIR": str(model), "FILLMASK_THREADS": "1", "PYTHONPATH": ".:layer"},
+        | {"FILLMASK_MODEL_DIR": str(model), "FILLMASK_THREADS": "1", "PYTHONPATH": PYTHONPATH},
     )
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def post(path: str, body: Any) -> dict[str, Any]:
-    asked = event("http_api_v2")
+    asked = sample_event("http_api_v2")
     asked["requestContext"]["http"] |= {"path": path}
     return {**asked, "rawPath": path, "body": json.dumps(body)}
 

@@ -9,8 +9,9 @@ from fillmask.http import gateways
 from fillmask.http.gateways import HttpApi, LoadBalancer, MultiValueLoadBalancer, RestApi
 from support import http_service
 from support.http_cases import ANSWERED, FILL, PNG, REFUSED, TEXT
-from support.http_events_made import KINDS, STAGED, Answer, Event, answer, dressed, whole
+from support.http_events_made import KINDS, STAGED, Answer, answer, dressed
 from support.problems import SECRET, check_problem_reply
+from support.samples import Event, sample_event
 
 REQUEST = json.dumps({"text": TEXT, "top_k": 3}, ensure_ascii=False)
 
@@ -21,9 +22,9 @@ def send(event: Event, base_path: str = "") -> Answer:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_a_whole_event_of_each_gateway_is_answered_alike(name: str) -> None:
-    reply = send(whole(name))
+    reply = send(sample_event(name))
     assert reply.status == 200
-    assert reply.body == send(whole(KINDS[0])).body
+    assert reply.body == send(sample_event(KINDS[0])).body
     assert reply.json["results"][0]["masks"][0]["candidates"][0]["token"] == "上"
 
 
@@ -275,7 +276,7 @@ def test_each_gateway_is_known(name: str) -> None:
         "http_api_v2": HttpApi,
         "function_url": HttpApi,
     }
-    first = next(gateway for gateway in gateways.ALL if gateway.recognises(whole(name)))
+    first = next(gateway for gateway in gateways.ALL if gateway.recognises(sample_event(name)))
     assert type(first) is expected[name]
 
 

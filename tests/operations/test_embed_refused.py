@@ -14,14 +14,6 @@ from builder.model.__main__ import main
 from fillmask.model import manifest
 from support import checkpoints
 
-SMALL: dict[str, Any] = {
-    "hidden": 64,
-    "layers": 2,
-    "heads": 4,
-    "ffn": 96,
-    "positions": 48,
-    "size": 200,
-}
 CLS = {
     "word_embedding_dimension": 64,
     "pooling_mode_cls_token": True,
@@ -103,7 +95,7 @@ def test_what_would_give_other_vectors_is_refused_in_one_sentence(
     says: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    source = checkpoints.sentence_transformer(tmp_path / "source", CLS, **SMALL)
+    source = checkpoints.sentence_transformer(tmp_path / "source", CLS, **checkpoints.SMALL)
     change(source)
     assert main([str(source), "--out", str(tmp_path / "out"), "--task", "embed", "--force"]) == 1
     (error,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error: ")]
@@ -115,7 +107,9 @@ def test_no_head_and_no_task_names_the_task(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name, encoder in (("flat", ""), ("old", "0_Transformer")):
-        source = checkpoints.sentence_transformer(tmp_path / name, CLS, encoder=encoder, **SMALL)
+        source = checkpoints.sentence_transformer(
+            tmp_path / name, CLS, encoder=encoder, **checkpoints.SMALL
+        )
         assert main([str(source), "--out", str(tmp_path / "out")]) == 1
         assert "--task embed builds it for embeddings alone" in capsys.readouterr().err
 

@@ -1,7 +1,6 @@
 """The page on a model for embeddings alone: blanks are refused in plain words, similarity works."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -15,15 +14,6 @@ from support import checkpoints
 from support.browser import Tab
 from support.servers import on_uvicorn
 
-SMALL: dict[str, Any] = {
-    "hidden": 64,
-    "layers": 2,
-    "heads": 4,
-    "ffn": 96,
-    "positions": 48,
-    "size": 200,
-}
-
 
 def test_the_page_says_what_the_model_cannot_do(
     browser: Browser,
@@ -32,7 +22,7 @@ def test_the_page_says_what_the_model_cannot_do(
 ) -> None:
     monkeypatch.setattr(verify, "sentences", lambda: ["丁七上下。"])
     source = checkpoints.sentence_transformer(
-        tmp_path / "encoder", {"pooling_mode": "cls"}, **SMALL
+        tmp_path / "encoder", {"pooling_mode": "cls"}, **checkpoints.SMALL
     )
     build.build(hub.find(str(source)), tmp_path / "model", task="embed")
     settings = Settings.from_env(

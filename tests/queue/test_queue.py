@@ -8,17 +8,20 @@ import pytest
 from fillmask.errors import EngineUnavailable, UnreportableError
 from fillmask.queue.messages import QueueAdapter
 from fillmask.queue.results import RESULT_BYTES
-from support.queue_doubles import GOOD, Answerer, Json, Results, event, failures, ids, load, plenty
+from support.queue_doubles import GOOD, Answerer, Json, Results, event, failures, ids, plenty
+from support.samples import sample_event
 
 
 def test_only_the_bad_messages_of_a_batch_are_reported() -> None:
-    mixed = load("sqs_mixed")
+    mixed = sample_event("sqs_mixed")
     assert failures(QueueAdapter(Answerer()).answer(mixed, plenty)) == ids(mixed, 2, 4, 6, 8)
 
 
 def test_with_a_result_queue_bad_messages_are_answered_there() -> None:
     results = Results()
-    assert failures(QueueAdapter(Answerer(), results).answer(load("sqs_mixed"), plenty)) == []
+    assert (
+        failures(QueueAdapter(Answerer(), results).answer(sample_event("sqs_mixed"), plenty)) == []
+    )
     codes = [body["error"]["code"] if "error" in body else "" for body in results.bodies]
     assert codes == [
         "",
@@ -57,7 +60,7 @@ def test_no_records() -> None:
 
 def test_an_sns_envelope_is_taken_off() -> None:
     answerer, results = Answerer(), Results()
-    sns = load("sqs_sns")
+    sns = sample_event("sqs_sns")
     assert failures(QueueAdapter(answerer).answer(sns, plenty)) == ids(sns, 2)
     assert answerer.calls == [("fill-mask", {"text": "床前明月光，疑是地[MASK]霜。", "top_k": 3})]
     QueueAdapter(answerer, results).answer(sns, plenty)
@@ -168,8 +171,8 @@ def test_a_result_that_fits_no_message_is_answered_by_an_error() -> None:
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        (load("sqs_mixed"), True),
-        (load("sqs_fifo"), True),
+        (sample_event("sqs_mixed"), True),
+        (sample_event("sqs_fifo"), True),
         ({"Records": []}, True),
         ({"Records": [{"messageId": "a", "eventSource": "aws:sqs"}]}, True),
         ({"Records": [{"eventSource": "aws:s3", "s3": {}}]}, False),

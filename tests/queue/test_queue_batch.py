@@ -9,10 +9,10 @@ from support.queue_doubles import (
     event,
     failures,
     ids,
-    load,
     plenty,
     record,
 )
+from support.samples import sample_event
 
 
 def test_with_little_time_left_the_rest_is_reported_and_not_started() -> None:
@@ -31,7 +31,7 @@ def test_a_message_is_not_started_when_the_slowest_so_far_would_not_fit() -> Non
 
 
 def test_after_a_failure_the_rest_of_its_group_is_reported_and_other_groups_go_on() -> None:
-    fifo = load("sqs_fifo")
+    fifo = sample_event("sqs_fifo")
     answerer = Answerer()
     assert failures(QueueAdapter(answerer).answer(fifo, plenty)) == ids(fifo, 3, 5)
     assert len(answerer.calls) == 4, "A3 is not started"
@@ -39,12 +39,14 @@ def test_after_a_failure_the_rest_of_its_group_is_reported_and_other_groups_go_o
 
 def test_an_answered_error_does_not_stop_its_group() -> None:
     results = Results()
-    assert failures(QueueAdapter(Answerer(), results).answer(load("sqs_fifo"), plenty)) == []
+    assert (
+        failures(QueueAdapter(Answerer(), results).answer(sample_event("sqs_fifo"), plenty)) == []
+    )
     assert [body["id"] for body in results.bodies] == ["A1", "B1", "A2", "B2", "A3"]
 
 
 def test_a_result_that_is_not_accepted_stops_its_group_before_the_next_is_sent() -> None:
-    fifo = load("sqs_fifo")
+    fifo = sample_event("sqs_fifo")
     results = Results(refuse=ids(fifo, 1))
     assert failures(QueueAdapter(Answerer(), results).answer(fifo, plenty)) == ids(fifo, 1, 3, 5)
     assert [body["id"] for body in results.bodies] == ["A1", "B1", "B2"]
