@@ -13,6 +13,7 @@ from builder.model import verify
 from builder.model.__main__ import main
 from fillmask.model import manifest
 from support import checkpoints
+from support.checkpoints import SMALL
 
 CLS = {
     "word_embedding_dimension": 64,
