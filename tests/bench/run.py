@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from . import cache, chart, cold, cost, machine, memory, report, sizing, throughput, warm
-from .contestants import OUT, Contestant, prepare
+from .contestants import Contestant, prepare
+from .models import OUT
 from .plan import ALL, FULL, QUICK, Plan, say
 
 MEASURES: dict[str, Callable[[Mapping[str, Contestant], Plan], list[dict[str, Any]]]] = {

@@ -24,7 +24,7 @@ from fillmask.model import manifest
 from fillmask.model.contract import HIDDEN, Query
 from fillmask.model.feeds import encoder_feeds
 from support import checkpoints
-from support.paths import MODEL
+from support.paths import CHECKPOINT, MODEL
 
 SHAPE: dict[str, Any] = {
     "hidden": 64,
@@ -142,5 +142,5 @@ def test_the_embedded_model_has_constant_scales_alone_where_a_layernorm_feeds() 
     steps = {
         tensor.name for tensor in model.graph.initializer if tensor.name.endswith("LayerNorm.step")
     }
-    shape = Checkpoint.load(Path("layer/builder/default-model")).shape
+    shape = Checkpoint.load(CHECKPOINT).shape
     assert steps == {f"{output.norm}.step" for output in calibrate.norm_outputs(shape.layers)}
