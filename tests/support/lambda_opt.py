@@ -1,7 +1,7 @@
 """The function as Lambda runs it: layers merged as /opt, the real runtime client, nothing else.
 
 `layout()` builds the layers and lays them out; `LambdaProcess` is one running instance of the
-function. Not under test here: Lambda's own machinery, Amazon Linux, other CPU architectures.
+function. Not under test here: Lambda's own machinery, Amazon Linux.
 """
 
 import os
@@ -41,16 +41,27 @@ class Layout(NamedTuple):
     interpreter: bytecode.Interpreter
 
 
-def layout(python: str = LOCAL, model: Path = EMBEDDED, out: Path | None = None) -> Layout:
-    """The function laid out for this machine and `python`; LookupError without such a Python.
+def layout(
+    python: str = LOCAL,
+    model: Path = EMBEDDED,
+    out: Path | None = None,
+    *,
+    arch: str = ARCH,
+    interpreter: bytecode.Interpreter | None = None,
+) -> Layout:
+    """Build the layers for `python` and merge them; LookupError without such a Python here.
 
+    An `interpreter` of another `arch` may be given: it runs the function and writes no bytecode.
     All of it lies in `out` and is made anew only when something changed.
     """
-    interpreter = bytecode.find(python, None)
-    if interpreter is None:
+    at_hand = bytecode.find(python, None)
+    runs = interpreter or at_hand
+    if runs is None:
         raise LookupError(f"no Python {python} on this machine")
-    out = out or layers.ROOT / ".build" / "lambda" / python
-    target = layers.Platform(ARCH, python, interpreter)
+
+    folder = python if arch == ARCH else f"{python}-{arch}"
+    out = out or layers.ROOT / ".build" / "lambda" / folder
+    target = layers.Platform(arch, python, at_hand)
     parts = [*layers.parts(layers.ROOT, model, target), _provided(target)]
     places = bring_up_to_date(parts, out, lambda _: None)
     lying = [places[name] for name in ("runtime", "model", "code")]
@@ -58,7 +69,7 @@ def layout(python: str = LOCAL, model: Path = EMBEDDED, out: Path | None = None)
     merged = bring_up_to_date(
         [Part("opt", "opt", inputs, partial(merge, lying))], out, lambda _: None
     )
-    return Layout(places["function"], merged["opt"], places["provided"], interpreter)
+    return Layout(places["function"], merged["opt"], places["provided"], runs)
 
 
 def merge(lying: Sequence[Path], folder: Path) -> None:
