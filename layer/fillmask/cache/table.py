@@ -151,7 +151,7 @@ def _trouble(seconds: float, work: Callable[[float], None]) -> str | None:
         try:
             work(deadline)
             outcome.append(None)
-        except Exception as error:  # noqa: BLE001  whatever it was, the answers do without the table
+        except Exception as error:  # noqa: BLE001  whatever it was, answers do without it
             outcome.append(reason_for(error))
 
     thread = Thread(target=attempt, daemon=True)
