@@ -2,6 +2,9 @@
 
 from typing import Any, Protocol
 
+Event = dict[str, Any]  # a JSON object as Lambda decodes it
+Answer = dict[str, Any]  # a JSON object for Lambda to encode
+
 
 class Context(Protocol):
     """What is used of Lambda's context object."""
@@ -18,5 +21,5 @@ class Adapter(Protocol):
     def recognises(self, event: object) -> bool:
         """Whether `answer` takes this event."""
 
-    def answer(self, event: Any, context: Context | None) -> dict[str, Any]:
+    def answer(self, event: Event, context: Context) -> Answer:
         """The answer in the form that the sender of the event wants."""

@@ -6,12 +6,12 @@ the rest meanwhile.
 """
 
 import logging
-import random
 from collections.abc import Callable
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
+from fillmask.adapters import Answer
 from fillmask.errors import EngineUnavailable
 from fillmask.model import cpus, manifest
 from fillmask.model.onnx_engine import OnnxEngine
@@ -51,7 +51,7 @@ class Loader:
             self._engine = Future(self._load_engine)
 
     def finish(self) -> None:
-        """Wait until everything is loaded; a failure is logged here and raised by later calls."""
+        """Waits until everything is loaded; a failure is logged here and raised by later calls."""
         if self._service is not None or self._failed:
             return
         try:
@@ -66,7 +66,7 @@ class Loader:
             raise EngineUnavailable("The model could not be loaded; the log says why.")
         return self._service
 
-    def answer(self, operation: str, request: object) -> dict[str, Any]:
+    def answer(self, operation: str, request: object) -> Answer:
         """The service's answer to a request. Raises FillMaskError."""
         return self().answer(operation, request)
 
@@ -108,7 +108,7 @@ class Loader:
 
 
 class Future(Generic[Value]):
-    """A value being made on a thread. concurrent.futures would cost a cold start 5 ms to import."""
+    """A value being made on a thread; concurrent.futures would take longer to import than this."""
 
     def __init__(self, work: Callable[[], Value]) -> None:
         self._value: list[Value] = []  # one, once it is made
@@ -123,7 +123,7 @@ class Future(Generic[Value]):
             self._error = error
 
     def result(self) -> Value:
-        """Wait for the value, or raise what making it raised."""
+        """Waits for the value. Raises what making it raised."""
         self._thread.join()
         if self._error is not None:
             raise self._error
@@ -131,7 +131,7 @@ class Future(Generic[Value]):
 
 
 def make_ready(loader: Loader, application: "HttpApplication", settings: Settings) -> None:
-    """Do before the first event all that would delay it, where nobody waits for initialisation.
+    """Does before the first event all that would delay it, where nobody waits for initialisation.
 
     That is so with provisioned concurrency and SnapStart. The engine is loaded packed; here the web
     framework and the model run once, and the table is connected.
@@ -153,12 +153,14 @@ def make_ready(loader: Loader, application: "HttpApplication", settings: Setting
 
 
 def _prepare_snapshot(loader: Loader) -> None:
-    """Register the hooks of Lambda's Python runtime.
+    """Registers the hooks of Lambda's Python runtime.
 
     A snapshot must hold no open connection, and its copies must not share their random numbers. A
     restored copy connects beside its first answers, like any other instance; its modules are loaded
     by then, so that takes a quarter of the time.
     """
+    import random  # noqa: PLC0415  (not on the way to a first answer)
+
     # Part of Lambda's runtime, and only there.
     from snapshot_restore_py import (  # noqa: PLC0415
         register_after_restore,
