@@ -83,9 +83,3 @@ def test_remaining_time_is_asked_once_a_message() -> None:
     left = Left(9_000)
     QueueAdapter(Answerer()).answer(event(GOOD, GOOD, GOOD), left)
     assert left.asked == 3
-
-
-def test_without_a_context_time_is_unlimited() -> None:
-    answerer = Answerer()
-    assert failures(QueueAdapter(answerer).answer(event(GOOD, GOOD), None)) == []
-    assert len(answerer.calls) == 2

@@ -1,11 +1,10 @@
 """The queue adapter between SQS queues over HTTP, polled as Lambda's event source mapping does."""
 
 import json
-import socket
 import time
 from collections.abc import Iterator
 from itertools import count
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -177,7 +176,7 @@ class Partial:
         self.refuse = refuse
         self.batches: list[list[str]] = []
 
-    def send_message_batch(self, QueueUrl: str, Entries: list[Json]) -> Json:  # noqa: N803
+    def send_message_batch(self, *, QueueUrl: str, Entries: list[Json]) -> Json:  # noqa: N803
         sent = [entry["MessageAttributes"]["message_id"]["StringValue"] for entry in Entries]
         self.batches.append(sent)
         answer: dict[str, Any] = {"Successful": [], "Failed": []}
@@ -232,7 +231,7 @@ def test_a_result_holds_only_what_sqs_takes(sqs_local: SqsLocal) -> None:
 
 
 def test_nothing_is_connected_without_results() -> None:
-    def never() -> socket.socket:
+    def never() -> NoReturn:
         raise AssertionError("connected")
 
     adapter = QueueAdapter(Answerer(), ResultQueue("https://sqs/results", connect=never))

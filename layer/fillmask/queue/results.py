@@ -6,11 +6,12 @@ without a result queue never imports the AWS SDK.
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 from fillmask import aws, limits
+from fillmask.adapters import Answer
 
 BATCH_ENTRIES: Final = 10
 BATCH_BYTES: Final = 1024 * 1024  # of one message, and of all messages of a batch
@@ -21,6 +22,15 @@ READ_SECONDS: Final = 0.6
 
 # SQS refuses these; JSON escapes control characters.
 _NOT_IN_XML: Final = re.compile("[\ud800-\udfff\ufffe\uffff]")
+
+Entry = dict[str, Any]  # of a batch, as SQS takes it
+
+
+class SqsClient(Protocol):
+    """What is used of botocore's client."""
+
+    def send_message_batch(self, *, QueueUrl: str, Entries: list[Entry]) -> Answer:  # noqa: N803
+        """{"Successful": [{"Id"}, ...], "Failed": [...]}; raises when the whole call fails."""
 
 
 class Result(NamedTuple):
@@ -34,17 +44,17 @@ class Result(NamedTuple):
 class ResultQueue:
     """Sends results to one SQS queue, standard or FIFO."""
 
-    def __init__(self, url: str, connect: Callable[[], Any] | None = None) -> None:
+    def __init__(self, url: str, connect: Callable[[], SqsClient] | None = None) -> None:
         self._url = url
         self._fifo = url.endswith(".fifo")
         self._connect = connect or build_client
 
     @cached_property
-    def _client(self) -> Any:
+    def _client(self) -> SqsClient:
         return self._connect()
 
     def send(self, results: Sequence[Result]) -> set[str]:
-        """Send, with one retry, and return the ids of the messages whose results were refused."""
+        """Sends with one retry; the ids of the messages whose results were not accepted."""
         refused = [self._deliver(batch) for batch in _batches(results)]
         return {result.message_id for batch in refused for result in batch}
 
@@ -70,8 +80,8 @@ class ResultQueue:
         left = [result for number, result in enumerate(batch) if str(number) not in accepted]
         return left, False
 
-    def _entry(self, entry_id: str, result: Result) -> dict[str, Any]:
-        entry = {
+    def _entry(self, entry_id: str, result: Result) -> Entry:
+        entry: Entry = {
             "Id": entry_id,
             "MessageBody": result.text,
             "MessageAttributes": {
@@ -85,7 +95,7 @@ class ResultQueue:
         return entry
 
 
-def encode(body: Mapping[str, Any]) -> str:
+def encode(body: Answer) -> str:
     """JSON text that SQS takes, the same for equal bodies."""
     text = json.dumps(
         body, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
@@ -93,20 +103,26 @@ def encode(body: Mapping[str, Any]) -> str:
     return _NOT_IN_XML.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def build_client() -> Any:
+def build_client() -> SqsClient:
     """An SQS client, whose time-outs leave a batch room for a second try."""
-    return aws.client("sqs", connect_seconds=CONNECT_SECONDS, read_seconds=READ_SECONDS)
+    client: SqsClient = aws.client(
+        "sqs", connect_seconds=CONNECT_SECONDS, read_seconds=READ_SECONDS
+    )
+    return client
 
 
 def _batches(results: Iterable[Result]) -> Iterator[list[Result]]:
+    """The results in order, in batches of as many as SQS takes."""
     batch: list[Result] = []
-    room = BATCH_BYTES
+    left_bytes = BATCH_BYTES
+
     for result in results:
         size = len(result.text.encode()) + ATTRIBUTE_BYTES
-        if batch and (len(batch) == BATCH_ENTRIES or size > room):
+        if batch and (len(batch) == BATCH_ENTRIES or size > left_bytes):
             yield batch
-            batch, room = [], BATCH_BYTES
+            batch, left_bytes = [], BATCH_BYTES
         batch.append(result)
-        room -= size
+        left_bytes -= size
+
     if batch:
         yield batch
