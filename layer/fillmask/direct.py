@@ -6,9 +6,9 @@ so that Lambda counts and repeats them.
 """
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
-from fillmask.adapters import Context
+from fillmask.adapters import Answer, Context, Event
 from fillmask.errors import FillMaskError
 from fillmask.operations.service import Service
 from fillmask.problem import problem
@@ -28,11 +28,13 @@ class DirectAdapter:
         """Whether the event holds a request."""
         return isinstance(event, dict) and any(field in event for field in REQUEST_FIELDS)
 
-    def answer(self, event: dict[str, Any], context: Context | None) -> dict[str, Any]:
+    def answer(self, event: Event, context: Context | None) -> Answer:
         """The result object, or the problem with the request. Raises transient errors."""
+        operation = event.get("operation", DEFAULT_OPERATION)
         request = {name: value for name, value in event.items() if name != "operation"}
+
         try:
-            return self._service().answer(event.get("operation", DEFAULT_OPERATION), request)
+            return self._service().answer(operation, request)
         except FillMaskError as error:
             if error.transient:
                 raise
@@ -51,6 +53,6 @@ class WarmUpAdapter:
             return False
         return not event or event.get("warmup") is True or event.get("source") in SCHEDULERS
 
-    def answer(self, event: dict[str, Any], context: Context | None) -> dict[str, Any]:
+    def answer(self, event: Event, context: Context | None) -> Answer:
         """{"ok": true}. Raises EngineUnavailable."""
         return self._service().warm_up()

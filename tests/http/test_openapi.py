@@ -1,6 +1,6 @@
 """The OpenAPI document says what the application does.
 
-By its own examples, by every request of the tests, and by thousands that schemathesis makes from it.
+By its own examples, by every request of the tests, and by thousands that schemathesis makes.
 """
 
 from typing import Any

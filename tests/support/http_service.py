@@ -7,10 +7,11 @@ came.
 from collections.abc import Callable
 from typing import Any
 
-from fillmask.adapters import Context
+from fillmask.adapters import Answer as Answered
+from fillmask.adapters import Context, Event
 from fillmask.errors import EngineUnavailable
 from fillmask.http.application import HttpApplication, adapters
-from fillmask.http.gateways import ALL, Event
+from fillmask.http.gateways import ALL
 from fillmask.operations.service import Service
 from fillmask.settings import Settings
 from support.embedded import remembering, service
@@ -71,12 +72,12 @@ class HttpEvents:
         """Whether it is an HTTP event."""
         return any(adapter.recognises(event) for adapter in self._adapters)
 
-    def answer(self, event: Event, context: Context | None) -> Event:
+    def answer(self, event: Event, context: Context | None) -> Answered:
         """What the first gateway that knows the event gets."""
         adapter = next(adapter for adapter in self._adapters if adapter.recognises(event))
         return adapter.answer(event, context)
 
-    def through_fastapi(self, event: Event, context: Context | None) -> Event:
+    def through_fastapi(self, event: Event, context: Context | None) -> Answered:
         """The same through Mangum and FastAPI, whatever is asked."""
         gateway = next(gateway for gateway in ALL if gateway.recognises(event))
         request = gateway.read(event, self.application.base_path)

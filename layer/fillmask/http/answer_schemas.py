@@ -1,98 +1,139 @@
-"""JSON Schemas of answers and problems, for the OpenAPI document."""
+"""JSON Schemas of what comes back: answers of each path, and problems.
+
+Documentation alone. The tests check every answer against them; nothing is checked at run time.
+"""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from fillmask import limits
 from fillmask.problem import TABLE
-
-NUMBER, INTEGER, STRING, BOOLEAN, ANY = (
-    {"type": name} for name in ("number", "integer", "string", "boolean", "object")
-)
+from fillmask.requests.schema import Schema
 
 
-def members(required: Mapping[str, Any], **optional: Any) -> dict[str, Any]:
+def _object(required: Mapping[str, Schema], **optional: Schema) -> Schema:
     return {"type": "object", "required": list(required), "properties": {**required, **optional}}
 
 
-def list_of(items: Any) -> dict[str, Any]:
+def _list(items: Schema) -> Schema:
     return {"type": "array", "items": items}
 
 
-def nullable(of: Mapping[str, Any]) -> dict[str, Any]:
-    return {"anyOf": [of, {"type": "null"}]}
+def _or_null(schema: Schema) -> Schema:
+    return {"anyOf": [schema, {"type": "null"}]}
 
 
-EXTENT: Final = members({"start": INTEGER, "end": INTEGER})
-CANDIDATE: Final = members(
-    {"token": STRING, "id": nullable(INTEGER), "score": nullable(NUMBER), "sequence": STRING},
-    in_vocabulary=BOOLEAN,
-    pieces=list_of(STRING),
-    reason=nullable({"enum": ["mask", "unknown", "empty", "too_long"]}),
-)
-RESULT: Final = members(
+_NUMBER: Final = {"type": "number"}
+_INTEGER: Final = {"type": "integer"}
+_STRING: Final = {"type": "string"}
+_BOOLEAN: Final = {"type": "boolean"}
+_ANY_OBJECT: Final = {"type": "object"}
+
+_MODEL: Final = _object({"id": _STRING, "digest": _STRING})
+
+# The native operations
+
+_EXTENT: Final = _object({"start": _INTEGER, "end": _INTEGER})
+_CANDIDATE: Final = _object(
     {
-        "text": STRING,
-        "tokens": INTEGER,
-        "masks": list_of(
-            members(
-                {
-                    "start": INTEGER,
-                    "end": INTEGER,
-                    "window": nullable(EXTENT),
-                    "candidates": list_of(CANDIDATE),
-                }
-            )
-        ),
-        "fillings": nullable(
-            list_of(members({"tokens": list_of(STRING), "score": NUMBER, "sequence": STRING}))
-        ),
-        "unknown": list_of(
-            members(
-                {
-                    "start": INTEGER,
-                    "end": INTEGER,
-                    "text": STRING,
-                    "reason": {"enum": ["unknown", "dropped"]},
-                }
-            )
-        ),
-        "window": nullable(EXTENT),
-        "cached": BOOLEAN,
+        "token": _STRING,
+        "id": _or_null(_INTEGER),
+        "score": _or_null(_NUMBER),
+        "sequence": _STRING,
+    },
+    in_vocabulary=_BOOLEAN,
+    pieces=_list(_STRING),
+    reason=_or_null({"enum": ["mask", "unknown", "empty", "too_long"]}),
+)
+_MASK: Final = _object(
+    {
+        "start": _INTEGER,
+        "end": _INTEGER,
+        "window": _or_null(_EXTENT),
+        "candidates": _list(_CANDIDATE),
     }
 )
-MODEL: Final = members({"id": STRING, "digest": STRING})
-PROBLEM: Final = members(
+_FILLING: Final = _object({"tokens": _list(_STRING), "score": _NUMBER, "sequence": _STRING})
+_UNKNOWN: Final = _object(
     {
-        "type": STRING,
-        "title": STRING,
-        "status": INTEGER,
-        "detail": STRING,
-        "code": {"enum": list(TABLE)},
-    },
-    errors=list_of(members({"field": STRING, "reason": STRING})),
-    index=INTEGER,
-    hint=nullable(STRING),
-    limit={"enum": list(limits.TABLE)},
-    maximum=INTEGER,
-    size=INTEGER,
-    request_id=STRING,
-    message=STRING,
-    error=STRING,
+        "start": _INTEGER,
+        "end": _INTEGER,
+        "text": _STRING,
+        "reason": {"enum": ["unknown", "dropped"]},
+    }
 )
+_RESULT: Final = _object(
+    {
+        "text": _STRING,
+        "tokens": _INTEGER,
+        "masks": _list(_MASK),
+        "fillings": _or_null(_list(_FILLING)),
+        "unknown": _list(_UNKNOWN),
+        "window": _or_null(_EXTENT),
+        "cached": _BOOLEAN,
+    }
+)
+FILL_MASK: Final = _object({"model": _MODEL, "results": _list(_RESULT)})
 
-VECTOR: Final = {"anyOf": [list_of(NUMBER), STRING]}
-EMBEDDINGS: Final = members(
+SIMILARITY: Final = _object({"model": _MODEL, "matrix": _list(_list(_NUMBER))})
+
+# OpenAI's shape
+
+_EMBEDDING: Final = _object(
+    {
+        "object": {"const": "embedding"},
+        "index": _INTEGER,
+        "embedding": {"anyOf": [_list(_NUMBER), _STRING]},
+    }
+)
+_USAGE: Final = _object({"prompt_tokens": _INTEGER, "total_tokens": _INTEGER, "windows": _INTEGER})
+EMBEDDINGS: Final = _object(
     {
         "object": {"const": "list"},
-        "model": STRING,
-        "data": list_of(
-            members({"object": {"const": "embedding"}, "index": INTEGER, "embedding": VECTOR})
-        ),
-        "usage": members({"prompt_tokens": INTEGER, "total_tokens": INTEGER, "windows": INTEGER}),
+        "model": _STRING,
+        "data": _list(_EMBEDDING),
+        "usage": _USAGE,
     }
 )
-HF_CANDIDATES: Final = list_of(
-    members({"score": NUMBER, "token": nullable(INTEGER), "token_str": STRING, "sequence": STRING})
+
+# Hugging Face's shapes
+
+_HF_CANDIDATE: Final = _object(
+    {
+        "score": _NUMBER,
+        "token": _or_null(_INTEGER),
+        "token_str": _STRING,
+        "sequence": _STRING,
+    }
 )
-BY_MASK: Final = {"anyOf": [HF_CANDIDATES, list_of(HF_CANDIDATES)]}
+_HF_CANDIDATES: Final = _list(_HF_CANDIDATE)
+_HF_TEXT: Final = {"anyOf": [_HF_CANDIDATES, _list(_HF_CANDIDATES)]}  # one mask, or several
+HF_FILL_MASK: Final = {"anyOf": [_HF_TEXT, _list(_HF_TEXT)]}  # one text, or several
+HF_FEATURES: Final = {"anyOf": [_list(_NUMBER), _list(_list(_NUMBER))]}
+HF_SIMILARITY: Final = _list(_NUMBER)
+
+# What is told of the function itself
+
+HEALTH: Final = _object({"ok": _BOOLEAN})
+INFO: Final = _object({"model": _ANY_OBJECT, "limits": _ANY_OBJECT, "versions": _ANY_OBJECT})
+
+# Errors: RFC 9457, and members of single codes
+
+PROBLEM: Final = _object(
+    {
+        "type": _STRING,
+        "title": _STRING,
+        "status": _INTEGER,
+        "detail": _STRING,
+        "code": {"enum": list(TABLE)},
+    },
+    errors=_list(_object({"field": _STRING, "reason": _STRING})),
+    index=_INTEGER,
+    hint=_or_null(_STRING),
+    limit={"enum": list(limits.TABLE)},
+    maximum=_INTEGER,
+    size=_INTEGER,
+    request_id=_STRING,
+    message=_STRING,
+    error=_STRING,
+)

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from fillmask.errors import MethodNotAllowed, NotFound
 from fillmask.http import openapi, page
 from fillmask.http.asgi import MALFORMED_BODY
-from fillmask.http.info import info
+from fillmask.http.info import HEALTH, info
 from fillmask.http.respond import (
     JSON,
     PATHS,
@@ -41,10 +41,12 @@ def create_app(service: Callable[[], Service], settings: Settings) -> ASGIApp:
         swagger_ui_oauth2_redirect_url=None,
         telemetry={"auto_configure": False},
     )
+
     for path in PATHS:
         app.add_api_route(path, _operation(service, path), methods=["POST"])
     for path, endpoint in (("/", _page()), ("/health", _health), ("/info", _info(service))):
         app.add_api_route(path, endpoint, methods=["GET", "HEAD"])
+
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(Exception, _internal_error)
     return _with_cors(Mounted(app), settings)
@@ -71,7 +73,7 @@ def _page() -> Endpoint:
 
 async def _health() -> Response:
     """Alive; says nothing about the model."""
-    return _response(reply_json(200, JSON, {"ok": True}))
+    return _response(reply_json(200, JSON, HEALTH))
 
 
 def _info(service: Callable[[], Service]) -> Endpoint:
@@ -88,24 +90,22 @@ def _response(reply: Reply) -> Response:
 
 async def _http_error(request: Request, error: Any) -> Response:
     """What routing raises: 404 and 405."""
-    if error.status_code == 405:
-        response = _response(refuse(MethodNotAllowed("This path does not take this method.")))
-        response.headers["allow"] = ", ".join(sorted(error.headers["Allow"].split(", ")))
-        return response
-    return _response(refuse(NotFound("There is nothing at this path.")))
+    if error.status_code != 405:
+        return _response(refuse(NotFound("There is nothing at this path.")))
+
+    response = _response(refuse(MethodNotAllowed("This path does not take this method.")))
+    response.headers["allow"] = ", ".join(sorted(error.headers["Allow"].split(", ")))
+    return response
 
 
 async def _internal_error(request: Request, error: Exception) -> Response:
-    def fail() -> Reply:
-        raise error
-
-    return _response(guarded(fail))
+    return _response(refuse(error))
 
 
 class Documented(FastAPI):
     """FastAPI with our own document."""
 
-    def openapi(self) -> dict[str, Any]:
+    def openapi(self) -> openapi.Document:
         """See openapi.py."""
         return openapi.document()
 

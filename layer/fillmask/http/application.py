@@ -6,10 +6,10 @@ CORS) goes through Mangum into FastAPI, which is imported when it is first neede
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from fillmask.adapters import Context
-from fillmask.http.gateways import ALL, Event, Gateway, Request, Response
+from fillmask.adapters import Answer, Context, Event
+from fillmask.http.gateways import ALL, Gateway, Request, Response
 from fillmask.http.respond import PATHS, respond
 from fillmask.operations.service import Service
 from fillmask.settings import Settings
@@ -51,11 +51,11 @@ class HttpApplication:
         with asyncio.Runner() as runner:
             runner.get_loop()
             self._mangum = self._mangum or self._connect()
-            # Mangum hands the request untouched to RequestHandler, and its Response to us.
-            response: Any = self._mangum(request, None)  # type: ignore[arg-type]
+            # Mangum's types know only of events that are dicts. RequestHandler takes a Request,
+            # which Mangum hands on untouched, and gives the Response.
+            response = cast(Response, self._mangum(cast(Any, request), cast(Any, None)))
 
-        answered: Response = response
-        return answered if request.method != "HEAD" else answered._replace(body="")
+        return response if request.method != "HEAD" else response._replace(body="")
 
     def _connect(self) -> "Mangum":
         from mangum import Mangum  # noqa: PLC0415  (not on the way to a first answer)
@@ -63,9 +63,8 @@ class HttpApplication:
         from fillmask.http.app import create_app  # noqa: PLC0415
         from fillmask.http.asgi import RequestHandler  # noqa: PLC0415
 
-        app: Any = create_app(self._service, self._settings)
-        handlers: list[Any] = [RequestHandler]  # Mangum's types know of events that are dicts only
-        return Mangum(app, lifespan="off", custom_handlers=handlers)
+        app = cast(Any, create_app(self._service, self._settings))  # ASGI by Starlette's types
+        return Mangum(app, lifespan="off", custom_handlers=[cast(Any, RequestHandler)])
 
 
 class HttpAdapter:
@@ -77,9 +76,11 @@ class HttpAdapter:
 
     def recognises(self, event: object) -> bool:
         """Whether the event comes from this gateway."""
+        if not isinstance(event, dict) or not isinstance(event.get("requestContext"), dict):
+            return False
         return self._gateway.recognises(event)
 
-    def answer(self, event: Event, context: Context | None) -> Event:
+    def answer(self, event: Event, context: Context | None) -> Answer:
         """The answer in the form that the gateway wants."""
         request = self._gateway.read(event, self._application.base_path)
         return self._gateway.write(self._application.answer(request))

@@ -1,11 +1,10 @@
 """Between a request that was read already and ASGI: the one handler that Mangum is given."""
 
 import base64
-from collections.abc import Mapping, MutableMapping
-from typing import Any, Final
+from typing import Final
 from urllib.parse import unquote
 
-from mangum.types import LambdaConfig, LambdaContext
+from mangum.types import LambdaConfig, LambdaContext, Scope
 from mangum.types import Response as AsgiResponse
 
 from fillmask.http.gateways import Request, Response
@@ -31,10 +30,9 @@ class RequestHandler:
         return self._request.body or b""
 
     @property
-    def scope(self) -> MutableMapping[str, Any]:
+    def scope(self) -> Scope:
         """ASGI's connection scope. `root_path` is what the gateway puts before our own paths."""
         request = self._request
-        malformed: Mapping[str, Any] = {MALFORMED_BODY: {}} if request.body is None else {}
         return {
             "type": "http",
             "asgi": {"version": "3.0", "spec_version": "2.0"},
@@ -48,7 +46,7 @@ class RequestHandler:
             "headers": [[name.encode(), value.encode()] for name, value in request.headers.items()],
             "server": None,
             "client": None,
-            "extensions": malformed,
+            "extensions": {MALFORMED_BODY: {}} if request.body is None else {},
         }
 
     def __call__(self, response: AsgiResponse) -> Response:

@@ -7,11 +7,10 @@ import base64
 import binascii
 import json
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
+from fillmask.adapters import Answer, Event
 from fillmask.http.respond import PATHS
-
-Event = dict[str, Any]
 
 
 class Request(NamedTuple):
@@ -41,40 +40,35 @@ class Response(NamedTuple):
     body: str
     is_base64: bool = False
 
-    def event(self, **framing: Any) -> Event:
-        """The members that every gateway reads, and those of one gateway."""
+    def common(self) -> Answer:
+        """The members of an answer that every gateway reads."""
         return {
             "statusCode": self.status,
             "body": self.body,
             "isBase64Encoded": self.is_base64,
-            **framing,
         }
 
 
 class Gateway(Protocol):
-    """One kind of HTTP event."""
+    """One kind of HTTP event. All have a `requestContext`."""
 
-    def recognises(self, event: object) -> bool:
-        """Whether the event is of this kind."""
+    def recognises(self, event: Event) -> bool:
+        """Whether an event with a `requestContext` is of this kind."""
 
     def read(self, event: Event, base_path: str) -> Request:
         """The request of such an event; `base_path` is that of a custom domain, or empty."""
 
-    def write(self, response: Response) -> Event:
+    def write(self, response: Response) -> Answer:
         """The answer in the form that this gateway passes on to the client."""
 
 
 class HttpApi:
     """HTTP APIs and Function URLs: payload 2.0."""
 
-    def recognises(self, event: object) -> bool:
+    def recognises(self, event: Event) -> bool:
         """See Gateway."""
-        context = _context(event)
-        return bool(
-            context
-            and isinstance(event, dict)
-            and event.get("version") == "2.0"
-            and isinstance(context.get("http"), dict)
+        return event.get("version") == "2.0" and isinstance(
+            event["requestContext"].get("http"), dict
         )
 
     def read(self, event: Event, base_path: str) -> Request:
@@ -86,18 +80,17 @@ class HttpApi:
         prefix = _stage(context, path)
         return _request(event, method, path, prefix, base_path)
 
-    def write(self, response: Response) -> Event:
+    def write(self, response: Response) -> Answer:
         """See Gateway."""
-        return response.event(headers=response.headers)
+        return {**response.common(), "headers": response.headers}
 
 
 class RestApi:
     """REST APIs: payload 1.0. The stage stands in the context's path only."""
 
-    def recognises(self, event: object) -> bool:
+    def recognises(self, event: Event) -> bool:
         """See Gateway."""
-        is_http = isinstance(event, dict) and "httpMethod" in event and "path" in event
-        return is_http and _context(event) is not None
+        return "httpMethod" in event and "path" in event
 
     def read(self, event: Event, base_path: str) -> Request:
         """See Gateway."""
@@ -111,48 +104,45 @@ class RestApi:
             prefix = _stage(context, path)
         return _request(event, event.get("httpMethod"), path, prefix, base_path)
 
-    def write(self, response: Response) -> Event:
+    def write(self, response: Response) -> Answer:
         """See Gateway."""
-        return response.event(headers=response.headers, multiValueHeaders={})
+        return {**response.common(), "headers": response.headers, "multiValueHeaders": {}}
 
 
-class LoadBalancer(RestApi):
-    """An Application Load Balancer's target group."""
+class LoadBalancer:
+    """An Application Load Balancer's target group, which has no stages."""
 
-    def recognises(self, event: object) -> bool:
+    def recognises(self, event: Event) -> bool:
         """See Gateway."""
-        return "elb" in (_context(event) or {})
+        return "elb" in event["requestContext"]
 
-    def write(self, response: Response) -> Event:
+    def read(self, event: Event, base_path: str) -> Request:
         """See Gateway."""
-        return response.event(headers=response.headers)
+        path = event.get("path") or "/"
+        return _request(event, event.get("httpMethod"), path, "", base_path)
+
+    def write(self, response: Response) -> Answer:
+        """See Gateway."""
+        return {**response.common(), "headers": response.headers}
 
 
 class MultiValueLoadBalancer(LoadBalancer):
     """The same with the target group's attribute lambda.multi_value_headers.enabled."""
 
-    def recognises(self, event: object) -> bool:
+    def recognises(self, event: Event) -> bool:
         """See Gateway."""
-        return (
-            super().recognises(event) and isinstance(event, dict) and "multiValueHeaders" in event
-        )
+        return super().recognises(event) and "multiValueHeaders" in event
 
-    def write(self, response: Response) -> Event:
+    def write(self, response: Response) -> Answer:
         """See Gateway."""
-        return response.event(
-            multiValueHeaders={name: [value] for name, value in response.headers.items()}
-        )
+        headers = {name: [value] for name, value in response.headers.items()}
+        return {**response.common(), "multiValueHeaders": headers}
 
 
 ALL: Final[tuple[Gateway, ...]] = (MultiValueLoadBalancer(), LoadBalancer(), HttpApi(), RestApi())
 
 
-def _context(event: object) -> Event | None:
-    context = event.get("requestContext") if isinstance(event, dict) else None
-    return context if isinstance(context, dict) else None
-
-
-def _request(event: Event, method: object, path: str, prefix: str, base_path: str) -> Request:
+def _request(event: Event, method: str | None, path: str, prefix: str, base_path: str) -> Request:
     if base_path and _is_under(path[len(prefix) :], base_path):
         prefix += base_path
     return Request(str(method or "GET").upper(), path, prefix, _headers(event), _body(event))

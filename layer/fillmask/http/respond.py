@@ -20,7 +20,20 @@ JSON: Final = "application/json"
 PROBLEM: Final = "application/problem+json"
 TRACE_DEPTH: Final = 6  # innermost calls of a trace that the log shows
 
+Operation = Callable[[Service, object], Any]  # of a JSON value, to a JSON value
+
 log = logging.getLogger("fillmask")
+
+
+class Route(NamedTuple):
+    """What a POST to a path asks for.
+
+    `shown_member` is the one member of an error that the clients of the path show to their users:
+    it repeats the detail. None where a client reads problems.
+    """
+
+    operation: Operation
+    shown_member: str | None = None
 
 
 class Reply(NamedTuple):
@@ -31,26 +44,17 @@ class Reply(NamedTuple):
     body: bytes
 
 
-def _native(operation: str) -> Callable[[Service, object], Any]:
-    return lambda service, request: service.answer(operation, request)
+def _native(name: str) -> Operation:
+    return lambda service, request: service.answer(name, request)
 
 
-# What a POST to a path asks for.
-PATHS: Final[dict[str, Callable[[Service, object], Any]]] = {
-    "/v1/fill-mask": _native("fill-mask"),
-    "/v1/embeddings": _native("embed"),
-    "/v1/similarity": _native("similarity"),
-    "/hf/fill-mask": huggingface.fill_mask,
-    "/hf/feature-extraction": huggingface.feature_extraction,
-    "/hf/sentence-similarity": huggingface.sentence_similarity,
-}
-
-# The one member of an error's body that the clients of a path show to their users.
-SHOWN_MEMBER: Final[dict[str, str]] = {
-    "/v1/embeddings": "message",
-    "/hf/fill-mask": "error",
-    "/hf/feature-extraction": "error",
-    "/hf/sentence-similarity": "error",
+PATHS: Final = {
+    "/v1/fill-mask": Route(_native("fill-mask")),
+    "/v1/embeddings": Route(_native("embed"), shown_member="message"),
+    "/v1/similarity": Route(_native("similarity")),
+    "/hf/fill-mask": Route(huggingface.fill_mask, shown_member="error"),
+    "/hf/feature-extraction": Route(huggingface.feature_extraction, shown_member="error"),
+    "/hf/sentence-similarity": Route(huggingface.sentence_similarity, shown_member="error"),
 }
 
 
@@ -58,16 +62,16 @@ def respond(
     service: Callable[[], Service], path: str, content_type: str, body: bytes | None
 ) -> Reply:
     """Decode, call, encode. Where `service` raises EngineUnavailable, the answer is its problem."""
+    route = PATHS[path]
 
-    def work() -> Reply:
-        operation = PATHS[path]
-        answer = operation(service(), decode(content_type, body))
+    def reply() -> Reply:
+        answer = route.operation(service(), decode(content_type, body))
         return reply_json(200, JSON, answer)
 
-    return guarded(work, SHOWN_MEMBER.get(path))
+    return guarded(reply, route.shown_member)
 
 
-def decode(content_type: str, body: bytes | None) -> Any:
+def decode(content_type: str, body: bytes | None) -> object:
     """The JSON value of a body; None stands for a body that is not the base64 it should be.
 
     Raises InvalidJson, UnsupportedMediaType or TooLarge.
@@ -85,28 +89,36 @@ def decode(content_type: str, body: bytes | None) -> Any:
         raise
 
 
-def refuse(error: FillMaskError, shown_member: str | None = None) -> Reply:
-    """A problem+json reply, with its detail repeated as `shown_member` if that is given."""
-    content = problem(error)
+def guarded(work: Callable[[], Reply], shown_member: str | None = None) -> Reply:
+    """The reply of `work`, or to what it raised: never an exception or a traceback."""
+    try:
+        return work()
+    except Exception as error:  # noqa: BLE001  (the last resort: an id instead of a traceback)
+        return refuse(error, shown_member)
+
+
+def refuse(error: Exception, shown_member: str | None = None) -> Reply:
+    """A problem+json reply. A fault of ours is logged, and the reply has the id of that line."""
+    known = error if isinstance(error, FillMaskError) else _internal(error)
+
+    content = problem(known)
     if shown_member:
-        content[shown_member] = error.detail
+        content[shown_member] = known.detail
     return reply_json(content["status"], PROBLEM, content)
 
 
-def guarded(work: Callable[[], Reply], shown_member: str | None = None) -> Reply:
-    """The reply of `work`, or the problem that it raised; never an exception or a traceback."""
-    try:
-        return work()
-    except FillMaskError as error:
-        return refuse(error, shown_member)
-    except Exception as error:  # noqa: BLE001  (the last resort: an id instead of a traceback)
-        request_id = str(uuid.uuid4())
-        log.error("request %s failed: %s", request_id, where(error))
-        failure = FillMaskError("The request failed; the log has its id.", request_id=request_id)
-        return refuse(failure, shown_member)
+def reply_json(status: int, media_type: str, content: object) -> Reply:
+    """A reply with a JSON body. Raises ValueError for NaN and infinities."""
+    return Reply(status, media_type, json_text.write(content).encode())
 
 
-def where(error: BaseException) -> str:
+def _internal(error: Exception) -> FillMaskError:
+    request_id = str(uuid.uuid4())
+    log.error("request %s failed: %s", request_id, _where(error))
+    return FillMaskError("The request failed; the log has its id.", request_id=request_id)
+
+
+def _where(error: Exception) -> str:
     """The type of an error and the lines it came through.
 
     That is all a log may hold of it, because messages can quote the caller's text.
@@ -118,8 +130,3 @@ def where(error: BaseException) -> str:
         lines.append(f"{code.co_filename.rpartition('/')[2]}:{trace.tb_lineno} {code.co_name}")
         trace = trace.tb_next
     return f"{type(error).__name__} at {' > '.join(lines[-TRACE_DEPTH:])}"
-
-
-def reply_json(status: int, media_type: str, content: Any) -> Reply:
-    """A reply with a JSON body. Raises ValueError for NaN and infinities."""
-    return Reply(status, media_type, json_text.write(content).encode())
