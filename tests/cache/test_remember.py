@@ -6,11 +6,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from fillmask.cache.memory import MemoryCache
-from fillmask.cache.remember import Option, Packing, ResultCache, Results
-
-LENGTHS = Packing[int](
-    "length", lambda number: json.dumps(number).encode(), lambda value: int(json.loads(value))
-)
+from fillmask.cache.remember import Option, ResultCache
 
 
 class Lengths:
@@ -40,21 +36,28 @@ def ask(
     cache: MemoryCache,
     texts: Sequence[str],
     compute: Callable[[Sequence[str]], Sequence[int]],
-    options: Sequence[Option] = (),
-) -> Results[int]:
-    return ResultCache(cache, "sha256:0").results(LENGTHS, options, texts, compute)
+    question: Sequence[Option] = ("length",),
+    digest: str = "sha256:0",
+) -> tuple[dict[str, int], frozenset[str]]:
+    return ResultCache(cache, digest).results(
+        question,
+        texts,
+        compute,
+        pack=lambda number: json.dumps(number).encode(),
+        unpack=lambda value: int(json.loads(value)),
+    )
 
 
 def test_equal_texts_are_computed_once_and_cached_ones_not_at_all() -> None:
     cache, lengths = MemoryCache(10**6, 60), Lengths()
 
     first = ask(cache, ["好", "很好", "好"], lengths)
-    assert first == Results({"好": 1, "很好": 2}, frozenset())
+    assert first == ({"好": 1, "很好": 2}, frozenset())
 
     second = ask(cache, ["很好", "非常好", "很好"], lengths)
-    assert second == Results({"很好": 2, "非常好": 3}, frozenset({"很好"}))
+    assert second == ({"很好": 2, "非常好": 3}, frozenset({"很好"}))
 
-    assert ask(cache, ["好"], lengths).cached == {"好"}
+    assert ask(cache, ["好"], lengths) == ({"好": 1}, frozenset({"好"}))
     assert lengths.asked == [["好", "很好"], ["非常好"]]
 
 
@@ -65,8 +68,8 @@ def test_a_value_that_does_not_read_back_is_computed_and_written_anew(value: byt
     (key,) = cache.keys
     cache.put_many({key: value})
 
-    assert ask(cache, ["好"], lengths) == Results({"好": 1}, frozenset())
-    assert ask(cache, ["好"], lengths).cached == {"好"}
+    assert ask(cache, ["好"], lengths) == ({"好": 1}, frozenset())
+    assert ask(cache, ["好"], lengths) == ({"好": 1}, frozenset({"好"}))
 
 
 def test_an_error_leaves_nothing_behind() -> None:
@@ -77,12 +80,12 @@ def test_an_error_leaves_nothing_behind() -> None:
     with pytest.raises(RuntimeError):
         ask(cache, ["好"], fail)
 
-    assert ask(cache, ["好"], lengths).cached == frozenset()
+    assert ask(cache, ["好"], lengths) == ({"好": 1}, frozenset())
 
 
 def test_the_key_is_a_digest_of_all_that_decides_the_result() -> None:
     cache, lengths = Recording(), Lengths()
-    ask(cache, ["好[MASK]"], lengths, (5, ("天", "气"), "joint", True, False))
+    ask(cache, ["好[MASK]"], lengths, ("length", 5, ("天", "气"), "joint", True, False))
 
     # SHA-256 of [1, "sha256:0", "length", 5, ["\\u5929", "\\u6c14"], "joint", true, false, ...]
     assert cache.keys == ["2fe45e0da53050c67b7a4ee18b55bf8971db72735833887571ccaddcff8d6ef6"]
@@ -90,17 +93,15 @@ def test_the_key_is_a_digest_of_all_that_decides_the_result() -> None:
 
 def test_another_model_operation_option_or_text_has_another_key() -> None:
     cache, lengths = Recording(), Lengths()
-    embed = LENGTHS._replace(operation="embed")
-
-    for digest, packing, options, text in (
-        ("sha256:0", LENGTHS, (5, ("天",)), "好"),
-        ("sha256:1", LENGTHS, (5, ("天",)), "好"),
-        ("sha256:0", embed, (5, ("天",)), "好"),
-        ("sha256:0", LENGTHS, (6, ("天",)), "好"),
-        ("sha256:0", LENGTHS, (5, ("天", "")), "好"),
-        ("sha256:0", LENGTHS, (5, ("天",)), "好 "),
+    for digest, question, text in (
+        ("sha256:0", ("length", 5, ("天",)), "好"),
+        ("sha256:1", ("length", 5, ("天",)), "好"),
+        ("sha256:0", ("width", 5, ("天",)), "好"),
+        ("sha256:0", ("length", 6, ("天",)), "好"),
+        ("sha256:0", ("length", 5, ("天", "")), "好"),
+        ("sha256:0", ("length", 5, ("天",)), "好 "),
     ):
-        results = ResultCache(cache, digest).results(packing, options, [text], lengths)
-        assert results.cached == frozenset()
+        _, cached = ask(cache, [text], lengths, question, digest)
+        assert cached == frozenset()
 
     assert len(set(cache.keys)) == 6

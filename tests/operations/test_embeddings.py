@@ -1,4 +1,4 @@
-"""Embeddings and similarity on the embedded model: one vector a text, in any company and encoding."""
+"""Embeddings and similarity on the embedded model: one vector per text, whatever it comes with."""
 
 import base64
 from typing import Any

@@ -1,4 +1,4 @@
-"""Masks, candidates, targets and joint fillings, each against an oracle that shares no code with them."""
+"""Masks, candidates, targets and joint fillings, each against an oracle of its own code."""
 
 import itertools
 from collections.abc import Sequence

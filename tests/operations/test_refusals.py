@@ -1,4 +1,4 @@
-"""What the service refuses: every limit by its name and number, texts without a mask, and never a word of a text."""
+"""What is refused: each limit by name and number, texts without a mask; never a word of a text."""
 
 import time
 from typing import Any

@@ -9,7 +9,7 @@ import json
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Final, TypeVar
 
 from fillmask.cache.memory import Cache
 
@@ -17,24 +17,6 @@ RESULT_VERSION: Final = 1  # of the cached values; raise it when their meaning c
 
 T = TypeVar("T")
 Option = bool | int | str | tuple[str, ...]
-
-
-class Packing(NamedTuple, Generic[T]):
-    """How the results of an operation become a cache's bytes, and come back.
-
-    `unpack` raises ValueError, KeyError, TypeError or struct.error for what `pack` did not make.
-    """
-
-    operation: str
-    pack: Callable[[T], bytes]
-    unpack: Callable[[bytes], T]
-
-
-class Results(NamedTuple, Generic[T]):
-    """The result of each distinct text, and the texts whose result came from the cache."""
-
-    of: dict[str, T]
-    cached: frozenset[str]
 
 
 class ResultCache:
@@ -45,40 +27,41 @@ class ResultCache:
 
     def results(
         self,
-        packing: Packing[T],
-        options: Sequence[Option],
+        question: Sequence[Option],
         texts: Sequence[str],
         compute: Callable[[Sequence[str]], Sequence[T]],
-    ) -> Results[T]:
-        """The results for the texts; `compute` is called once, with those that no cache has.
+        pack: Callable[[T], bytes],
+        unpack: Callable[[bytes], T],
+    ) -> tuple[dict[str, T], frozenset[str]]:
+        """The result of each distinct text, and the texts whose result came from the cache.
 
-        `options` are all that changes a result besides the text. Nothing is cached when `compute`
-        raises.
+        `question` is all that decides a result besides the model and the text: an operation and its
+        options. `compute` is called once, with the texts that no cache has; when it raises, nothing
+        is cached. `unpack` raises ValueError, KeyError, TypeError or struct.error for what `pack`
+        did not make.
         """
-        keys = {text: self._key(packing.operation, options, text) for text in texts}
-        found = self._read(keys, packing)
+        keys = {text: self._key(question, text) for text in texts}
+        found = self._read(keys, unpack)
         missing = [text for text in keys if text not in found]
 
         computed: dict[str, T] = {}
         if missing:
             computed = dict(zip(missing, compute(missing), strict=True))
-            self._cache.put_many(
-                {keys[text]: packing.pack(result) for text, result in computed.items()}
-            )
+            self._cache.put_many({keys[text]: pack(result) for text, result in computed.items()})
 
-        return Results(found | computed, frozenset(found))
+        return found | computed, frozenset(found)
 
-    def _read(self, keys: Mapping[str, str], packing: Packing[T]) -> dict[str, T]:
+    def _read(self, keys: Mapping[str, str], unpack: Callable[[bytes], T]) -> dict[str, T]:
         values = self._cache.get_many(list(keys.values()))
 
         found = {}
         for text, key in keys.items():
             # What does not read back (a torn write, another program's item) is a miss too.
             with suppress(ValueError, KeyError, TypeError, struct.error):
-                found[text] = packing.unpack(values[key])
+                found[text] = unpack(values[key])
         return found
 
-    def _key(self, operation: str, options: Sequence[Option], text: str) -> str:
+    def _key(self, question: Sequence[Option], text: str) -> str:
         """SHA-256, in hexadecimal."""
-        deciding = [RESULT_VERSION, self._model_digest, operation, *options, text]
+        deciding = [RESULT_VERSION, self._model_digest, *question, text]
         return hashlib.sha256(json.dumps(deciding).encode()).hexdigest()

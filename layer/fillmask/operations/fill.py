@@ -9,7 +9,7 @@ from fillmask.model.contract import Engine, Prediction
 from fillmask.model.manifest import FRAME_TOKENS
 from fillmask.model.text import Encoded, TextCodec
 from fillmask.model.windows import Window
-from fillmask.operations import joint, pieces
+from fillmask.operations import pieces
 from fillmask.operations.answers import (
     Candidate,
     Extent,
@@ -90,6 +90,9 @@ class Filler:
     ) -> Sequence[list[Filling] | None]:
         if options.mode != "joint":
             return [None] * len(passages)
+
+        from fillmask.operations import joint  # noqa: PLC0415  (for this mode alone)
+
         return joint.search(self._engine, self._cutter, passages, options, targets.single)
 
 
@@ -103,7 +106,7 @@ def _check_cost(texts: Sequence[Encoded], targets: Targets, options: Options) ->
     if options.mode == "joint":
         for index, text in enumerate(texts):
             limits.check("joint_masks", len(text.masks), "masks in joint mode", index=index)
-        passes += masks * joint.beam_width(options.top_k)
+        passes += masks * options.beam_width
 
     limits.check(
         "passes", passes, "passes of the model for targets of several pieces and joint fillings"

@@ -2,15 +2,12 @@
 
 from collections.abc import Sequence
 from math import exp
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from fillmask.model.contract import Engine, Prediction, Query
 from fillmask.operations.answers import Filling
 from fillmask.operations.passages import Cutter, Passage
 from fillmask.requests.native import Options
-
-LEAST_WIDTH: Final = 10
-MOST_WIDTH: Final = 100
 
 
 class Partial(NamedTuple):
@@ -18,11 +15,6 @@ class Partial(NamedTuple):
 
     score: float
     tokens: tuple[int, ...]
-
-
-def beam_width(top_k: int) -> int:
-    """Partial fillings kept after each mask: twice what is asked for, within bounds."""
-    return min(max(2 * top_k, LEAST_WIDTH), MOST_WIDTH)
 
 
 def search(
@@ -37,7 +29,6 @@ def search(
     Masks are filled from left to right: P(first) P(second | first) ... With targets, only the
     tokens `allowed` fill a mask. All partial fillings of a step run as one batch.
     """
-    width = beam_width(options.top_k)
     beams = [[Partial(0.0, ())] for _ in passages]
 
     for step in range(max(len(passage.text.masks) for passage in passages)):
@@ -45,7 +36,9 @@ def search(
         queries = [
             _query(cutter, passages[index], partial) for index in active for partial in beams[index]
         ]
-        answers = iter(engine.predict(queries, width, options.include_subwords, allowed))
+        answers = iter(
+            engine.predict(queries, options.beam_width, options.include_subwords, allowed)
+        )
 
         for index in active:
             grown: list[Partial] = []
@@ -55,7 +48,7 @@ def search(
 
             # Among equal scores the smaller ids come first, so that the order is always the same.
             grown.sort(key=lambda partial: (-partial.score, partial.tokens))
-            beams[index] = grown[:width]
+            beams[index] = grown[: options.beam_width]
 
     return [
         [Filling(list(partial.tokens), exp(partial.score)) for partial in beam[: options.top_k]]

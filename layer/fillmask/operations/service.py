@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from fillmask import limits
 from fillmask.cache.memory import Cache
-from fillmask.cache.remember import Packing, ResultCache
+from fillmask.cache.remember import ResultCache
 from fillmask.errors import InvalidRequest, NoMask, OperationUnavailable
 from fillmask.model.contract import Engine
 from fillmask.model.text import Encoded, TextCodec
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from fillmask.operations.embed import Embedding
 
 Json = dict[str, Any]
-
-FILLED_TEXT: Final = Packing("fill-mask", FilledText.pack, FilledText.unpack)
-
 
 # The operations, and the task that the model must have been built for.
 TASKS: Final = {"fill-mask": "fill-mask", "embed": "embed", "similarity": "embed"}
@@ -70,17 +67,21 @@ class Service:
     def fill_mask(self, asked: FillMaskRequest) -> Json:
         """The answer to POST /v1/fill-mask."""
         texts, options = asked.texts, asked.options
-        results = self._cache.results(FILLED_TEXT, options, texts, partial(self._fill, asked))
+        answers, cached = self._cache.results(
+            ("fill-mask", *options),
+            texts,
+            partial(self._fill, asked),
+            FilledText.pack,
+            FilledText.unpack,
+        )
 
         # How many whole fillings there are, and so the size of the answer, is known only now.
-        _check_answer_size([render.size(results.of[text], text, options) for text in texts])
+        _check_answer_size([render.size(answers[text], text, options) for text in texts])
 
         return {
             "model": render.model(self.manifest),
             "results": [
-                render.filled_text(
-                    results.of[text], text, options, self._codec, cached=text in results.cached
-                )
+                render.filled_text(answers[text], text, options, self._codec, cached=text in cached)
                 for text in texts
             ],
         }
@@ -133,11 +134,14 @@ class Service:
         """One embedding per text; `names` are those of the texts' fields in the request."""
         from fillmask.operations.embed import Embedding  # noqa: PLC0415  (numpy)
 
-        packing = Packing(
-            "embed", Embedding.pack, partial(Embedding.unpack, dimensions=self.manifest.hidden)
+        embeddings, _ = self._cache.results(
+            ("embed",),
+            texts,
+            partial(self._embed, texts, names),
+            Embedding.pack,
+            partial(Embedding.unpack, dimensions=self.manifest.hidden),
         )
-        results = self._cache.results(packing, (), texts, partial(self._embed, texts, names))
-        return [results.of[text] for text in texts]
+        return [embeddings[text] for text in texts]
 
     def _embed(
         self, asked: Sequence[str], names: Sequence[str], texts: Sequence[str]

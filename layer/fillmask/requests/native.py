@@ -12,6 +12,8 @@ from fillmask.requests import schema
 from fillmask.requests.validate import validate
 
 DEFAULT_OPERATION: Final = "fill-mask"  # of an event or a message that names none
+LEAST_BEAM_WIDTH: Final = 10
+MOST_BEAM_WIDTH: Final = 100
 
 
 class Options(NamedTuple):
@@ -22,6 +24,11 @@ class Options(NamedTuple):
     mode: str  # "independent" or "joint"
     lowercase: bool
     include_subwords: bool
+
+    @property
+    def beam_width(self) -> int:
+        """Partial fillings that joint mode keeps after each mask: twice what is asked for."""
+        return min(max(2 * self.top_k, LEAST_BEAM_WIDTH), MOST_BEAM_WIDTH)
 
 
 class FillMaskRequest(NamedTuple):

@@ -4,36 +4,32 @@ Knows just the keywords that are used there, and imports nothing: pydantic alone
 of the time to a first answer. Reasons name fields and bounds, never the caller's values.
 """
 
-from collections.abc import Callable, Iterator
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Any, Final
 
 from fillmask import limits
 from fillmask.errors import InvalidRequest, counted
 from fillmask.requests import json_text
 from fillmask.requests.schema import Schema
 
+FieldError = dict[str, str]  # {"field", "reason"}; the field is empty for the whole request
 
-class FieldError(NamedTuple):
-    """What is wrong with one field; the field is empty for the request as a whole."""
-
-    field: str
-    reason: str
-
-
-class Kind(NamedTuple):
-    """A type of JSON values, as an error names it."""
-
-    name: str
-    holds: Callable[[object], bool]
-
-
-KINDS: Final = {
-    "null": Kind("null", lambda value: value is None),
-    "object": Kind("an object", lambda value: isinstance(value, dict)),
-    "array": Kind("a list", lambda value: isinstance(value, list)),
-    "string": Kind("a string", lambda value: isinstance(value, str)),
-    "integer": Kind("an integer", lambda value: type(value) is int),  # isinstance takes a bool too
-    "boolean": Kind("true or false", lambda value: isinstance(value, bool)),
+# The types of JSON: what Python reads them as, and how an error names them.
+TYPES: Final[dict[str, type]] = {
+    "null": type(None),
+    "object": dict,
+    "array": list,
+    "string": str,
+    "integer": int,
+    "boolean": bool,
+}
+NAMES: Final = {
+    "null": "null",
+    "object": "an object",
+    "array": "a list",
+    "string": "a string",
+    "integer": "an integer",
+    "boolean": "true or false",
 }
 
 
@@ -48,8 +44,8 @@ def validate(value: object, schema: Schema) -> dict[str, Any]:
         first = errors[0]
         raise InvalidRequest(
             f"The request has {counted(len(errors), 'error')}; the first: "
-            f"{first.field or 'the body'} {first.reason}.",
-            errors=[error._asdict() for error in errors],
+            f"{first['field'] or 'the body'} {first['reason']}.",
+            errors=errors,
         )
 
     assert isinstance(value, dict)  # noqa: S101  (every request schema is an object's)
@@ -59,14 +55,23 @@ def validate(value: object, schema: Schema) -> dict[str, Any]:
     return defaults | value
 
 
+def _error(field: str, reason: str) -> FieldError:
+    return {"field": field, "reason": reason}
+
+
+def _is(value: object, name: str) -> bool:
+    """Whether a value is of a type of JSON; a bool is an integer to Python alone."""
+    return isinstance(value, TYPES[name]) and (name != "integer" or not isinstance(value, bool))
+
+
 def _errors(value: object, schema: Schema, field: str) -> Iterator[FieldError]:
     """The errors of a value and of everything in it."""
     choices = schema.get("anyOf", [schema])
-    fitting = next((row for row in choices if KINDS[row["type"]].holds(value)), None)
+    fitting = next((row for row in choices if _is(value, row["type"])), None)
 
     if fitting is None:
-        names = [KINDS[row["type"]].name for row in choices]
-        yield FieldError(field, f"must be {' or '.join(names)}")
+        names = [NAMES[row["type"]] for row in choices]
+        yield _error(field, f"must be {' or '.join(names)}")
     elif isinstance(value, dict):
         yield from _object_errors(value, fitting, field)
     elif isinstance(value, list):
@@ -85,7 +90,7 @@ def _object_errors(value: dict[str, object], schema: Schema, field: str) -> Iter
 
     for name in schema.get("required", ()):
         if name not in value:
-            yield FieldError(prefix + name, "is required")
+            yield _error(prefix + name, "is required")
 
     for name, row in known.items():
         if name in value:
@@ -95,18 +100,18 @@ def _object_errors(value: dict[str, object], schema: Schema, field: str) -> Iter
     unknown = len(value.keys() - known.keys())
     if unknown and not schema.get("additionalProperties", True):
         names = ", ".join(known)
-        yield FieldError(field, f"has {counted(unknown, 'unknown field')}; known are {names}")
+        yield _error(field, f"has {counted(unknown, 'unknown field')}; known are {names}")
 
     if "oneOf" in schema:
         rivals = [choice["required"][0] for choice in schema["oneOf"]]
         if sum(name in value for name in rivals) != 1:
-            yield FieldError(field, f"must have exactly one of {' and '.join(rivals)}")
+            yield _error(field, f"must have exactly one of {' and '.join(rivals)}")
 
 
 def _list_errors(value: list[object], schema: Schema, field: str) -> Iterator[FieldError]:
     least = schema.get("minItems", 0)
     if len(value) < least:
-        yield FieldError(field, f"must have at least {counted(least, 'item')}")
+        yield _error(field, f"must have at least {counted(least, 'item')}")
 
     if "x-limit" in schema:
         limits.check(schema["x-limit"], len(value), f"items of {field}")
@@ -114,7 +119,7 @@ def _list_errors(value: list[object], schema: Schema, field: str) -> Iterator[Fi
     # What is too long is not looked through.
     most = schema.get("maxItems", len(value))
     if len(value) > most:
-        yield FieldError(field, f"must have at most {counted(most, 'item')}")
+        yield _error(field, f"must have at most {counted(most, 'item')}")
         return
 
     for index, item in enumerate(value):
@@ -124,21 +129,21 @@ def _list_errors(value: list[object], schema: Schema, field: str) -> Iterator[Fi
 def _string_errors(value: str, schema: Schema, field: str) -> Iterator[FieldError]:
     allowed = schema.get("enum")
     if allowed and value not in allowed:
-        yield FieldError(field, f"must be one of {', '.join(allowed)}")
+        yield _error(field, f"must be one of {', '.join(allowed)}")
 
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        yield FieldError(field, f"has half of a surrogate pair at character {error.start}")
+        yield _error(field, f"has half of a surrogate pair at character {error.start}")
 
 
 def _integer_errors(value: int, schema: Schema, field: str) -> Iterator[FieldError]:
     least, most = schema["minimum"], schema["maximum"]
     if not least <= value <= most:
-        yield FieldError(field, f"must be from {least} to {most}")
+        yield _error(field, f"must be from {least} to {most}")
 
 
 def _boolean_errors(value: bool, schema: Schema, field: str) -> Iterator[FieldError]:
     wanted = schema.get("const", value)
     if value != wanted:
-        yield FieldError(field, f"must be {json_text.write(wanted)}")
+        yield _error(field, f"must be {json_text.write(wanted)}")
