@@ -15,6 +15,7 @@ usage: ./build.sh TASK [OPTIONS]      (./build.sh TASK --help tells a task's opt
   serve        serve the HTTP API on 127.0.0.1
   test         check and test everything
   model ID     build a model from a Hugging Face folder or Hub id into .build/model
+  eval FILE    score a model on your own data
   layer        assemble the Lambda layers and the function for `sam deploy`
   bench        measure against the usual alternatives
 TEXT
@@ -90,8 +91,10 @@ from_caller() { case $1 in /*) REPLY=$1 ;; *) REPLY=$CALLER/$1 ;; esac; }
 # A task's argument, from the caller's folder where it names a file, in REPLY: locate TASK OPTION_BEFORE ARGUMENT
 locate() {
   case $1:$2:$3 in
-    *:--out:* | *:--event:* | *:--model:*) from_caller "$3" ;;
-    *:*:--out=* | *:*:--event=* | *:*:--model=*) from_caller "${3#*=}"; REPLY=${3%%=*}=$REPLY ;;
+    *:--out:* | *:--event:* | *:--model:* | *:--float:*) from_caller "$3" ;;
+    eval:--every:* | eval:*:-*) REPLY=$3 ;;
+    eval:*) from_caller "$3" ;;
+    *:*:--out=* | *:*:--event=* | *:*:--model=* | *:*:--float=*) from_caller "${3#*=}"; REPLY=${3%%=*}=$REPLY ;;
     model:--task:* | model:--revision:* | model:--name:* | model:*:-*) REPLY=$3 ;;
     model:* | layer:--interpreter:*) # otherwise a Hub id, or a command on PATH
       from_caller "$3"; [ -e "$REPLY" ] || REPLY=$3 ;;
@@ -112,6 +115,7 @@ module_of() { # TASK
   case $1 in
     run | serve) echo "builder.local $1" ;;
     model) echo builder.model ;;
+    eval) echo builder.evaluate ;;
     layer) echo builder.layers ;;
     bench) echo tests.bench ;;
   esac
@@ -145,6 +149,11 @@ task_serve() {
 task_model() {
   builder
   $VENV/bin/python -m $(module_of model) "$@"
+}
+
+task_eval() {
+  builder
+  $VENV/bin/python -m $(module_of eval) "$@"
 }
 
 task_layer() {
@@ -215,7 +224,7 @@ task_bench() {
 task=${1:-help}
 [ $# -gt 0 ] && shift
 case $task in
-  run | serve | test | model | layer | bench) ;;
+  run | serve | test | model | eval | layer | bench) ;;
   help | -h | --help) usage; exit ;;
   *) usage >&2; exit 2 ;;
 esac

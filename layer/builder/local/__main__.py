@@ -1,8 +1,8 @@
 """The commands `./build.sh run` and `./build.sh serve`.
 
-    python -m builder.local run TEXT [--top-k N] [--targets A,B] [--joint] [--json]
+    python -m builder.local run TEXT [--top-k N] [--targets A,B] [--joint] [--json] [--model DIR]
     python -m builder.local run --event FILE
-    python -m builder.local serve [--host ADDRESS] [--port N]
+    python -m builder.local serve [--host ADDRESS] [--port N] [--model DIR]
 
 The options are read with the standard library alone: --help needs no installed package.
 """
@@ -26,6 +26,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     With --json an error is a problem object on standard output.
     """
     options = _options(arguments)
+    if options.model:
+        os.environ["FILLMASK_MODEL_DIR"] = str(options.model)
     if not os.environ.get("FILLMASK_MODEL_DIR"):
         from builder.layers.assemble import default_model  # noqa: PLC0415  (only where needed)
 
@@ -58,6 +60,13 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     serving = tasks.add_parser("serve", description="Serve the HTTP API.")
     _add_run_options(run)
     _add_serve_options(serving)
+    for task in (run, serving):
+        task.add_argument(
+            "--model",
+            type=Path,
+            metavar="DIR",
+            help="a built model (default: .build/model, or else layer/model)",
+        )
 
     options, unknown = parser.parse_known_args(arguments)
     if unknown:  # said by the task's own parser, whose usage line names the task's options

@@ -5,7 +5,7 @@ the first five are, and the mean Kullback-Leibler divergence. For an encoder wit
 cosines between both models' embeddings of the sentences.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -18,7 +18,7 @@ from fillmask.model.feeds import MAX_RUN_MASKS, encoder_feeds, head_feeds, plan_
 from fillmask.model.manifest import Manifest
 from fillmask.model.onnx_engine import OnnxEngine
 from fillmask.model.text import TextCodec
-from fillmask.operations.embed import Embedder, similarity
+from fillmask.operations.embed import Embedder, Embedding, similarity
 
 DATA: Final = Path(__file__).parents[1] / "data"
 BEST: Final = 5  # candidates that are compared
@@ -87,12 +87,17 @@ def embeddings(ours: OnnxEngine, exact: OnnxEngine, codec: TextCodec) -> Cosines
     vectors, exact_vectors = (
         Embedder(engine, codec).embed(texts, texts) for engine in (ours, exact)
     )
-    pairs = zip(vectors, exact_vectors, strict=True)
-    cosines = np.array([similarity([one], [other]) for one, other in pairs])
+    return cosines(vectors, exact_vectors)
+
+
+def cosines(vectors: Sequence[Embedding], exact: Sequence[Embedding]) -> Cosines:
+    """The cosines between two models' embeddings of the same texts."""
+    pairs = zip(vectors, exact, strict=True)
+    values = np.array([similarity([one], [other]) for one, other in pairs])
     return Cosines(
-        sentences=len(texts),
-        mean_cosine=round(float(cosines.mean()), 5),
-        least_cosine=round(float(cosines.min()), 5),
+        sentences=len(vectors),
+        mean_cosine=round(float(values.mean()), 5),
+        least_cosine=round(float(values.min()), 5),
     )
 
 

@@ -1,0 +1,1 @@
+"""How good a model is on the user's own data."""
