@@ -3,5 +3,3 @@
 layer/README.md lists the modules in reading order. Nothing here reads the environment, and nothing
 imports boto3 or FastAPI on the way to a first answer.
 """
-
-VERSION = "1.0.0"

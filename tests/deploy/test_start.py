@@ -1,30 +1,23 @@
-"""The service put together: what loading does on its thread, how it fails, what is made ready."""
+"""The service put together: what is loaded, how loading fails, and what it imports."""
 
 import json
-import logging
-import random
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
 from fillmask.cache.lazy import LazyTableCache
 from fillmask.errors import EngineUnavailable
-from fillmask.http.gateways import Request
 from fillmask.model.onnx_engine import OnnxEngine
 from fillmask.settings import Settings
-from fillmask.start import Future, Loader, make_ready
+from fillmask.start import Future, Loader
 from support import embedded
 from support.http_cases import TEXT
 from support.paths import MODEL, ROOT
-
-PROVISIONED = {"AWS_LAMBDA_INITIALIZATION_TYPE": "provisioned-concurrency"}
-SNAP_START = {"AWS_LAMBDA_INITIALIZATION_TYPE": "snap-start"}
 
 
 def settings(**environment: str) -> Settings:
@@ -45,9 +38,6 @@ def loaded(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     return asked
 
 
-# Loading
-
-
 def test_the_service_is_made_once_and_answers(loaded: list[dict[str, Any]]) -> None:
     loader = Loader(settings(FILLMASK_THREADS="3"))
     loader.finish()
@@ -62,11 +52,11 @@ def test_without_a_setting_threads_follow_the_memory(loaded: list[dict[str, Any]
     assert loaded[0]["threads"] == 1
 
 
-@pytest.mark.parametrize("environment", [PROVISIONED, SNAP_START])
+@pytest.mark.parametrize("initialization", ["provisioned-concurrency", "snap-start"])
 def test_where_time_is_free_the_engine_is_packed_at_once(
-    environment: dict[str, str], loaded: list[dict[str, Any]]
+    initialization: str, loaded: list[dict[str, Any]]
 ) -> None:
-    Loader(settings(**environment)).finish()
+    Loader(settings(AWS_LAMBDA_INITIALIZATION_TYPE=initialization)).finish()
     assert loaded[0]["packed"] is True
 
 
@@ -155,100 +145,3 @@ def test_an_answer_imports_nothing_that_it_does_not_need() -> None:
     assert {"fillmask.start", "fillmask.http.application", "onnxruntime"} <= loaded
     assert not loaded & {"random", "dataclasses", "asyncio", "concurrent.futures"}
     assert not loaded & {"fastapi", "mangum", "pydantic", "boto3", "fillmask.http.app"}
-
-
-# Made ready before the first event
-
-
-class Table:
-    """A table cache that is told to connect and to disconnect."""
-
-    def __init__(self) -> None:
-        self.told: list[str] = []
-
-    def connect_now(self) -> None:
-        self.told.append("connect")
-
-    def disconnect(self) -> None:
-        self.told.append("disconnect")
-
-
-class Loaded:
-    """A loader that has finished, or failed; and the application, which notes what it is asked."""
-
-    def __init__(self, table: Table | None, *, failed: bool = False) -> None:
-        self.table = table
-        self.requests: list[str] = []
-        self.warm_ups = 0
-        self._failed = failed
-
-    def __call__(self) -> "Loaded":
-        if self._failed:
-            raise EngineUnavailable("no model")
-        return self
-
-    def warm_up(self) -> None:
-        self.warm_ups += 1
-
-    def answer(self, request: Request) -> None:
-        self.requests.append(f"{request.method} {request.route}")
-
-
-def ready(loaded: Any, environment: dict[str, str]) -> Any:
-    make_ready(loaded, loaded, settings(**environment))
-    return loaded
-
-
-@pytest.fixture
-def hooks(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Callable[[], Any]]]:
-    """What was registered with Lambda's runtime, which is not on this machine."""
-    registered: dict[str, list[Callable[[], Any]]] = {"before": [], "after": []}
-    runtime: Any = ModuleType("snapshot_restore_py")
-    runtime.register_before_snapshot = registered["before"].append
-    runtime.register_after_restore = registered["after"].append
-    monkeypatch.setitem(sys.modules, "snapshot_restore_py", runtime)
-    return registered
-
-
-@pytest.mark.parametrize("table", [None, Table()])
-def test_framework_model_and_table_are_used_once(table: Table | None) -> None:
-    done = ready(Loaded(table), PROVISIONED)
-    assert (done.requests, done.warm_ups) == (["GET /health"], 1)
-    assert table is None or table.told == ["connect"]
-
-
-def test_a_snapshot_is_taken_without_a_connection(
-    hooks: dict[str, list[Callable[[], Any]]],
-) -> None:
-    table = Table()
-    assert ready(Loaded(table), SNAP_START).warm_ups == 1
-    assert table.told == ["connect"]
-    for hook in hooks["before"]:
-        hook()
-    assert table.told == ["connect", "disconnect"]
-
-
-def test_the_copies_of_a_snapshot_do_not_share_their_random_numbers(
-    hooks: dict[str, list[Callable[[], Any]]],
-) -> None:
-    ready(Loaded(None), SNAP_START)
-    assert hooks["before"] == []
-    state = random.getstate()
-    same = random.random()
-    random.setstate(state)
-    for hook in hooks["after"]:
-        hook()
-    assert random.random() != same
-
-
-@pytest.mark.parametrize("environment", [PROVISIONED, SNAP_START])
-def test_without_a_model_the_framework_alone_is_ready(
-    environment: dict[str, str],
-    hooks: dict[str, list[Callable[[], Any]]],
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    caplog.set_level(logging.ERROR)
-    table = Table()
-    done = ready(Loaded(table, failed=True), environment)
-    assert done.requests == ["GET /health"]
-    assert (table.told, hooks, caplog.messages) == ([], {"before": [], "after": []}, [])

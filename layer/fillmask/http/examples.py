@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from fillmask import VERSION, limits
+from fillmask import limits
 from fillmask.adapters import Answer, Event
+from fillmask.http.info import VERSION
 from fillmask.problem import TABLE, TYPE_PREFIX
 
 

@@ -4,10 +4,11 @@ import platform
 from importlib.metadata import version
 from typing import Final
 
-from fillmask import VERSION, limits
+from fillmask import limits
 from fillmask.adapters import Answer
 from fillmask.model.manifest import Manifest
 
+VERSION: Final = "1.0.0"  # of this package
 HEALTH: Final = {"ok": True}
 PACKAGES: Final = ("onnxruntime", "numpy", "tokenizers", "fastapi", "mangum")
 NOT_TOLD: Final = ("special", "files", "format")  # members of model.json for programs alone

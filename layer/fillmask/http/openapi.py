@@ -7,10 +7,10 @@ example.
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
-from fillmask import VERSION
 from fillmask.http import answer_schemas as answers
-from fillmask.http import examples, info
+from fillmask.http import examples
 from fillmask.http.examples import Examples
+from fillmask.http.info import HEALTH, VERSION
 from fillmask.problem import TABLE
 from fillmask.requests import schema
 from fillmask.requests.schema import Schema
@@ -104,7 +104,7 @@ def _health() -> Document:
     return {
         "summary": "Alive; needs no model",
         "operationId": "health",
-        "responses": _answered(answers.HEALTH, info.HEALTH),
+        "responses": _answered(answers.HEALTH, HEALTH),
     }
 
 
