@@ -1,6 +1,7 @@
 """Answers as types: the bytes a cache holds, and the JSON made of them."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -102,7 +103,7 @@ def test_the_json_of_a_text_with_whole_fillings(codec: TextCodec) -> None:
         unknown=[Stretch(0, 1, "unknown")],
     )
 
-    result = render.filled_text(
+    result: dict[str, Any] = render.filled_text(
         answer, text, Options(1, (), "joint", True, False), codec, cached=True
     )
 
@@ -128,7 +129,7 @@ def test_the_json_of_targets_keeps_the_callers_own_words(codec: TextCodec) -> No
     )
     options = Options(5, ("天气", ""), "independent", True, False)
 
-    result = render.filled_text(
+    result: dict[str, Any] = render.filled_text(
         FilledText(4, [mask], None, []), "[MASK]好", options, codec, cached=False
     )
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from fillmask.model.text import Stretch
 from fillmask.requests import json_text
+from fillmask.requests.json_text import JsonObject
 
 
 class Candidate(NamedTuple):
@@ -78,7 +79,7 @@ class FilledText(NamedTuple):
         )
 
 
-def _mask_content(mask: FilledMask) -> dict[str, Any]:
+def _mask_content(mask: FilledMask) -> JsonObject:
     return {
         "window": mask.window,
         "candidates": mask.candidates or [_target_content(target) for target in mask.targets],
@@ -87,9 +88,11 @@ def _mask_content(mask: FilledMask) -> dict[str, Any]:
     }
 
 
-def _target_content(target: ScoredTarget) -> dict[str, Any]:
-    content = {"pieces": target.pieces, "score": target.score}
-    return content | {"reason": target.reason} if target.reason else content
+def _target_content(target: ScoredTarget) -> JsonObject:
+    content: JsonObject = {"pieces": target.pieces, "score": target.score}
+    if target.reason:
+        content["reason"] = target.reason
+    return content
 
 
 def _mask(content: dict[str, Any]) -> FilledMask:

@@ -6,7 +6,7 @@ nothing else changed: an answer from a cache, which holds no text, reads like on
 
 import base64
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fillmask.model.manifest import Manifest
 from fillmask.model.text import Stretch, TextCodec, shown
@@ -18,15 +18,14 @@ from fillmask.operations.answers import (
     Filling,
     ScoredTarget,
 )
+from fillmask.requests.json_text import JsonObject
 from fillmask.requests.native import Options
 
 if TYPE_CHECKING:
     from fillmask.operations.embed import Embedding, Vector
 
-Json = dict[str, Any]
 
-
-def model(manifest: Manifest) -> Json:
+def model(manifest: Manifest) -> JsonObject:
     """Which model answered."""
     return {"id": manifest.id, "digest": manifest.digest}
 
@@ -48,7 +47,7 @@ def size(answer: FilledText, text: str, options: Options) -> int:
 
 def filled_text(
     answer: FilledText, text: str, options: Options, codec: TextCodec, *, cached: bool
-) -> Json:
+) -> JsonObject:
     """One element of `results`."""
     windows = [mask.window for mask in answer.masks if mask.window]
     fillings = answer.fillings
@@ -66,7 +65,7 @@ def filled_text(
     }
 
 
-def _mask(mask: FilledMask, text: str, options: Options, codec: TextCodec) -> Json:
+def _mask(mask: FilledMask, text: str, options: Options, codec: TextCodec) -> JsonObject:
     before, after = text[: mask.span.start], text[mask.span.end :]
 
     candidates = [_candidate(candidate, before, after, codec) for candidate in mask.candidates]
@@ -84,7 +83,7 @@ def _mask(mask: FilledMask, text: str, options: Options, codec: TextCodec) -> Js
     }
 
 
-def _candidate(candidate: Candidate, before: str, after: str, codec: TextCodec) -> Json:
+def _candidate(candidate: Candidate, before: str, after: str, codec: TextCodec) -> JsonObject:
     token = codec.token(candidate.token)
     return {
         "token": token,
@@ -94,7 +93,9 @@ def _candidate(candidate: Candidate, before: str, after: str, codec: TextCodec) 
     }
 
 
-def _target(word: str, target: ScoredTarget, before: str, after: str, codec: TextCodec) -> Json:
+def _target(
+    word: str, target: ScoredTarget, before: str, after: str, codec: TextCodec
+) -> JsonObject:
     is_token = len(target.pieces) == 1
     return {
         "token": word,
@@ -107,7 +108,9 @@ def _target(word: str, target: ScoredTarget, before: str, after: str, codec: Tex
     }
 
 
-def _filling(filling: Filling, masks: Sequence[FilledMask], text: str, codec: TextCodec) -> Json:
+def _filling(
+    filling: Filling, masks: Sequence[FilledMask], text: str, codec: TextCodec
+) -> JsonObject:
     tokens = [codec.token(token) for token in filling.tokens]
 
     sequence, end = "", 0
@@ -118,7 +121,7 @@ def _filling(filling: Filling, masks: Sequence[FilledMask], text: str, codec: Te
     return {"tokens": tokens, "score": filling.score, "sequence": sequence + text[end:]}
 
 
-def _unknown(stretch: Stretch, text: str) -> Json:
+def _unknown(stretch: Stretch, text: str) -> JsonObject:
     return {
         "start": stretch.start,
         "end": stretch.end,
@@ -127,13 +130,13 @@ def _unknown(stretch: Stretch, text: str) -> Json:
     }
 
 
-def _extent(extent: Extent | None) -> Json | None:
+def _extent(extent: Extent | None) -> JsonObject | None:
     return extent and {"start": extent.start, "end": extent.end}
 
 
 def openai_embeddings(
     embeddings: "Sequence[Embedding]", dimensions: int, model_id: str, *, as_base64: bool
-) -> Json:
+) -> JsonObject:
     """The answer to an embeddings request, in OpenAI's shape."""
     tokens = sum(embedding.tokens for embedding in embeddings)
     return {

@@ -17,12 +17,11 @@ from fillmask.model.text import Encoded, TextCodec
 from fillmask.operations import render
 from fillmask.operations.answers import FilledText
 from fillmask.operations.fill import Filler
+from fillmask.requests.json_text import JsonObject
 from fillmask.requests.native import EmbedRequest, FillMaskRequest, SimilarityRequest
 
 if TYPE_CHECKING:
     from fillmask.operations.embed import Embedding
-
-Json = dict[str, Any]
 
 # The operations, and the task that the model must have been built for.
 TASKS: Final = {"fill-mask": "fill-mask", "embed": "embed", "similarity": "embed"}
@@ -37,7 +36,7 @@ class Service:
         self._cache = ResultCache(cache, engine.manifest.digest)
         self._filler = Filler(engine, codec)
 
-    def answer(self, operation: object, request: object) -> Json:
+    def answer(self, operation: object, request: object) -> dict[str, Any]:
         """The answer to a decoded JSON request; raises FillMaskError."""
         # What names the operation comes from an event or a message, and may be any JSON value.
         if not isinstance(operation, str) or operation not in TASKS:
@@ -64,7 +63,7 @@ class Service:
             self._embed(["一"], ["input"], ["一"])
         return {"ok": True}
 
-    def fill_mask(self, asked: FillMaskRequest) -> Json:
+    def fill_mask(self, asked: FillMaskRequest) -> JsonObject:
         """The answer to POST /v1/fill-mask."""
         texts, options = asked.texts, asked.options
         answers, cached = self._cache.results(
@@ -86,7 +85,7 @@ class Service:
             ],
         }
 
-    def embed(self, asked: EmbedRequest) -> Json:
+    def embed(self, asked: EmbedRequest) -> JsonObject:
         """The answer to POST /v1/embeddings."""
         embeddings = self._embeddings(asked.texts, asked.names)
 
@@ -94,7 +93,7 @@ class Service:
             embeddings, asked.dimensions, self.manifest.id, as_base64=asked.base64
         )
 
-    def similarity(self, asked: SimilarityRequest) -> Json:
+    def similarity(self, asked: SimilarityRequest) -> JsonObject:
         """The answer to POST /v1/similarity: cosines of the texts with others, or each other."""
         from fillmask.operations.embed import similarity  # noqa: PLC0415  (numpy)
 

@@ -1,9 +1,14 @@
 """JSON text in and out, in the one spelling that the package reads and the one that it writes."""
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from fillmask.errors import InvalidJson
+
+# What the package writes; what it reads is Any until a schema has checked it.
+JsonValue = bool | int | float | str | Sequence["JsonValue"] | Mapping[str, "JsonValue"] | None
+JsonObject = dict[str, JsonValue]
 
 # Of a 64-bit id. A longer integer is over every bound here, and slow to convert.
 MAX_DIGITS: Final = 19
@@ -29,7 +34,7 @@ def read(body: bytes | str) -> Any:
         raise InvalidJson("The body is nested too deep.") from None
 
 
-def write(value: Any) -> str:
+def write(value: object) -> str:
     """Compact JSON text with its characters unescaped. Raises ValueError for NaN and infinities."""
     return _ENCODER.encode(value)
 
@@ -38,7 +43,7 @@ def _integer(digits: str) -> int | float:
     return int(digits) if len(digits.lstrip("-")) <= MAX_DIGITS else float("inf")
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object(pairs: list[tuple[str, JsonValue]]) -> JsonObject:
     found = dict(pairs)
 
     if len(found) != len(pairs):
