@@ -127,7 +127,7 @@ help_of() { # TASK
     cat <<'TEXT'
 usage: ./build.sh test [PYTEST OPTIONS]
 
-Without options: lint, format, types and every test.
+Without options: lint, format, types, every test, and how many lines of the run-time package they run.
 With folders, as in tests/http: their tests alone, and nothing is installed that only others use.
 TEXT
     return
@@ -203,12 +203,15 @@ task_test() {
       deploy) install .build/sam-venv tests/deploy/requirements.txt ;;
     esac
   done
-  if [ $# -eq 0 ]; then
-    $VENV/bin/python -m ruff check --cache-dir .build/ruff handler.py layer tests
-    $VENV/bin/python -m ruff format --check --cache-dir .build/ruff handler.py layer tests
-    $VENV/bin/python -m mypy
+  if [ $# -gt 0 ]; then
+    $VENV/bin/python -m pytest "$@"
+    return
   fi
-  $VENV/bin/python -m pytest "$@"
+  $VENV/bin/python -m ruff check --cache-dir .build/ruff handler.py layer tests
+  $VENV/bin/python -m ruff format --check --cache-dir .build/ruff handler.py layer tests
+  $VENV/bin/python -m mypy
+  $VENV/bin/python -m coverage run -m pytest
+  $VENV/bin/python -m coverage report # fails below the share of lines in .coveragerc
 }
 
 task_bench() {

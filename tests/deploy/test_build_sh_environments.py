@@ -1,6 +1,7 @@
 """build.sh makes environments whole or not at all, and asks for nothing that is not needed."""
 
 import os
+import shutil
 from pathlib import Path
 from typing import Final
 
@@ -84,7 +85,10 @@ def test_without_root_everything_that_is_missing_is_named_at_once(
         (["tests/cache", "tests/http"], ["default-jre-headless"]),
         (["{root}/tests/model/test_cpus.py", "-v"], ["valgrind"]),
         (["tests/http", "--ignore", "tests/page", "--deselect", "tests/cache"], []),
-        (["tests/model", "tests/deploy"], ["default-jre-headless", "strace", "valgrind"]),
+        (
+            ["tests/model", "tests/deploy"],
+            ["default-jre-headless", "mmdebstrap", "strace", "valgrind"],
+        ),
     ],
 )
 def test_a_folder_of_tests_asks_for_what_it_uses(
@@ -99,3 +103,14 @@ def test_a_folder_of_tests_asks_for_what_it_uses(
         assert not done.stdout
     else:
         assert done.stdout.split("|")[1:-1] == ["-m", "pytest", *named]
+
+
+def test_without_options_everything_is_checked_and_the_coverage_measured(
+    project: Path, tmp_path: Path
+) -> None:
+    for folder in (project / "tests").glob("*/"):
+        shutil.rmtree(folder)
+    (project / "tests" / "text").mkdir()
+    done = run(project, "test", PATH=without_root(tmp_path / "bin"), FILLMASK_MODEL_DIR="")
+    modules = [call.split("|")[0] for call in done.stdout.split("|-m|")[1:]]
+    assert modules == ["ruff", "ruff", "mypy", "coverage", "pytest", "coverage"]
