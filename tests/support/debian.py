@@ -14,7 +14,8 @@ from support.needs import unavailable
 from support.paths import BUILD
 
 SUITE: Final = "trixie"
-MERGED_USR: Final = 'ln -s usr/lib "$1/lib"'  # before the first package, which would make a folder
+# Before the first package, which would make folders of these names.
+MERGED_USR: Final = 'for name in bin sbin lib lib64; do ln -s usr/$name "$1/$name"; done'
 
 
 def unpack(packages: Sequence[str], arch: str = "", only: Sequence[str] = ()) -> Path:

@@ -61,7 +61,7 @@ def layout(
     folder = python if arch == ARCH else f"{python}-{arch}"
     out = out or layers.ROOT / ".build" / "lambda" / folder
     target = layers.Platform(arch, python, at_hand)
-    parts = [*layers.parts(layers.ROOT, model, target), _provided(target)]
+    parts = [*layers.parts(layers.ROOT, model, target), provided(target)]
     places = bring_up_to_date(parts, out, lambda _: None)
     lying = [places[name] for name in ("runtime", "model", "code")]
     inputs = digest(*(part.inputs for part in parts))
@@ -82,7 +82,7 @@ def merge(lying: Sequence[Path], folder: Path) -> None:
                 os.link(path, goal)
 
 
-def _provided(target: layers.Platform) -> Part:
+def provided(target: layers.Platform) -> Part:
     """What each Lambda Python has of its own: the runtime client, and boto3 with what it needs."""
     lines = (layers.ROOT / "requirements.txt").read_text("utf-8").splitlines()
     pins = sorted([*CLIENT, *(line for line in lines if line.split("==")[0] in wheels.PROVIDED)])
