@@ -143,5 +143,5 @@ def test_an_answer_imports_nothing_that_it_does_not_need() -> None:
     )
     loaded = set(json.loads(done.stdout))
     assert {"fillmask.start", "fillmask.http.application", "onnxruntime"} <= loaded
-    assert not loaded & {"random", "dataclasses", "asyncio", "concurrent.futures"}
+    assert not loaded & {"random", "uuid", "dataclasses", "asyncio", "concurrent.futures"}
     assert not loaded & {"fastapi", "mangum", "pydantic", "boto3", "fillmask.http.app"}

@@ -5,7 +5,6 @@ construction. Knows JSON, media types and problems; not events or ASGI.
 """
 
 import logging
-import uuid
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
@@ -113,6 +112,8 @@ def reply_json(status: int, media_type: str, content: object) -> Reply:
 
 
 def _internal(error: Exception) -> FillMaskError:
+    import uuid  # noqa: PLC0415  (a library of its own, which no answer needs)
+
     request_id = str(uuid.uuid4())
     log.error("request %s failed: %s", request_id, _where(error))
     return FillMaskError("The request failed; the log has its id.", request_id=request_id)
