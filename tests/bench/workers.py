@@ -34,7 +34,7 @@ class Worker:
     def __init__(self, who: Contestant, environment: Mapping[str, str]) -> None:
         self.name = who.name
         where = who.where
-        deployed = lambda_opt._deployed(where, "127.0.0.1:9", "handler.handler")
+        deployed = lambda_opt.deployed_environment(where, "127.0.0.1:9", "handler.handler")
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed on exit
         self._process = subprocess.Popen(
             [

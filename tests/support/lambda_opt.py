@@ -48,7 +48,7 @@ def layout(
     arch: str = ARCH,
     interpreter: bytecode.Interpreter | None = None,
 ) -> Layout:
-    """Build the layers for `python` and merge them; LookupError without such a Python here.
+    """The function laid out for `python`; LookupError without such a Python here.
 
     An `interpreter` of another `arch` may be given: it runs the function and writes no bytecode.
     All of it lies in `out` and is made anew only when something changed.
@@ -63,6 +63,7 @@ def layout(
     target = layers.Platform(arch, python, at_hand)
     parts = [*layers.parts(layers.ROOT, model, target), provided(target)]
     places = bring_up_to_date(parts, out, lambda _: None)
+
     lying = [places[name] for name in ("runtime", "model", "code")]
     inputs = digest(*(part.inputs for part in parts))
     merged = bring_up_to_date(
@@ -111,7 +112,10 @@ class LambdaProcess:
         `wrapper` is put before the command: strace, taskset, valgrind.
         """
         self.api = RuntimeApi()
-        variables = {**_deployed(where, self.api.address, handler), **(environment or {})}
+        variables = {
+            **deployed_environment(where, self.api.address, handler),
+            **(environment or {}),
+        }
         command = [
             *wrapper,
             where.interpreter.path,
@@ -167,12 +171,11 @@ class LambdaProcess:
         """Ends the process, what it is wrapped in, and the server."""
         for way in (signal.SIGTERM, signal.SIGKILL):
             with suppress(ProcessLookupError):
-                os.killpg(
-                    self.process.pid, way
-                )  # its own group: strace does not end for its own SIGTERM
+                os.killpg(self.process.pid, way)  # the group: a SIGTERM does not end strace alone
             with suppress(subprocess.TimeoutExpired):
                 self.process.wait(5)
                 break
+
         self.api.restored.set()
         self.api.close()
         self._text = self.log
@@ -187,16 +190,15 @@ class LambdaProcess:
     def _wait(self, done: Callable[[], bool], timeout: float) -> None:
         end = time.monotonic() + timeout
         while not done():
-            if self.process.poll() is not None and not done():
-                raise AssertionError(
-                    f"the function ended with {self.process.returncode}: {self.log}"
-                )
+            code = self.process.poll()
+            if code is not None and not done():
+                raise AssertionError(f"the function ended with {code}: {self.log}")
             if time.monotonic() > end:
                 raise AssertionError(f"the function was not ready within {timeout} s: {self.log}")
             time.sleep(0.002)
 
 
-def _deployed(where: Layout, address: str, handler: str) -> dict[str, str]:
+def deployed_environment(where: Layout, address: str, handler: str) -> dict[str, str]:
     """The environment of a deployed function without a table or a queue."""
     return {
         **{row.variable: row.default for row in ROWS},
