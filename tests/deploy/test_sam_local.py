@@ -51,8 +51,8 @@ def in_container(sam: SamLocal, name: str) -> Any:
     return reply.json()
 
 
-def test_invoke_answers(sam: SamLocal) -> None:
-    answer = sam.invoke("HttpFunction", EVENTS / "direct.json")
+def test_the_command_that_layer_prints_answers(sam: SamLocal) -> None:
+    answer = sam.invoke()
     assert answer["results"][0]["masks"] == here("direct")["results"][0]["masks"]
 
 

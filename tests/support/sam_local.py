@@ -5,14 +5,16 @@ import shutil
 import time
 from collections.abc import Sequence
 from http.client import HTTPConnection
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from builder.layers import commands
 from builder.layers.__main__ import main as assemble
+from builder.layers.assemble import Platform
 from support import lambda_image, lambda_opt, sam_cli
 from support.container_engine import Engine
 from support.paths import BUILD, MODEL, ROOT
 
+PLATFORM: Final = Platform(lambda_opt.ARCH, lambda_image.PYTHON, None)
 PORTS: Final = {"start-lambda": 3001, "start-api": 3000}  # SAM's own; nobody else is in its network
 ENVIRONMENT: Final = {
     "SAM_CLI_TELEMETRY": "0",
@@ -43,25 +45,27 @@ class SamLocal:
         """Assemble the layers and give the engine its base image."""
         self.engine = engine
         self.folder = BUILD / "sam-local"
-        options = ["--python", lambda_image.PYTHON, "--arch", lambda_opt.ARCH]
+        options = ["--python", PLATFORM.python, "--arch", PLATFORM.arch]
         built = ["--model", str(MODEL), "--out", str(self.folder / ".build")]
         assert assemble([*options, *built]) == 0
-        for name in ("template.yaml", "layer/env.json"):
-            (self.folder / name).parent.mkdir(exist_ok=True)
+        for name in ("template.yaml", commands.NOTHING_AT_AWS, commands.EVENT):
+            (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, self.folder / name)
-        (self.folder / "events").mkdir(exist_ok=True)
         lambda_image.put_into(engine)
 
-    def invoke(self, function: str, event: Path) -> Any:
-        """The answer of `sam local invoke`."""
-        command = self._command("invoke", [function, "-e", str(event)])
-        done = self.engine.run(command, environment=ENVIRONMENT, cwd=self.folder)
+    def invoke(self) -> Any:
+        """The answer to the command that `./build.sh layer` prints."""
+        sam, *words = commands.invoke(PLATFORM)
+        assert sam == "sam"
+        done = self.engine.run(self._sam(words), environment=ENVIRONMENT, cwd=self.folder)
         return json.loads(done.stdout)
 
     def start(self, kind: str) -> None:
         """Start one of SAM's servers; it ends with the engine."""
         log = self.engine.folder / f"{kind}.log"
-        command = self._command(kind, ["--warm-containers", "LAZY"])
+        parameters = [f"Architecture={PLATFORM.arch}", f"PythonVersion={PLATFORM.python}"]
+        words = ["local", kind, "-n", commands.NOTHING_AT_AWS, "--warm-containers", "LAZY"]
+        command = self._sam([*words, "--parameter-overrides", *parameters])
         self.engine.start(command, log, ENVIRONMENT, self.folder)
         end = time.monotonic() + TIMEOUT
         while not self._listens(kind):
@@ -93,9 +97,6 @@ class SamLocal:
         connection.close()
         return True
 
-    def _command(self, task: str, more: Sequence[str]) -> list[str]:
-        """As the README has it, and without a look at AWS's registry."""
-        given = [f"Architecture={lambda_opt.ARCH}", f"PythonVersion={lambda_image.PYTHON}"]
-        local = [str(sam_cli.install()), "-m", "samcli", "local", task, *more]
-        overrides = ["--parameter-overrides", *given]
-        return [*local, "-n", "layer/env.json", *overrides, "--skip-pull-image"]
+    def _sam(self, words: Sequence[str]) -> list[str]:
+        """The CLI, kept from asking AWS's registry for a newer image."""
+        return [str(sam_cli.install()), "-m", "samcli", *words, "--skip-pull-image"]

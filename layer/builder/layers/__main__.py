@@ -5,11 +5,13 @@ It needs the standard library alone, so that --help and the assembling work with
 
 import argparse
 import re
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
-from builder.layers import bytecode, sizes, wheels
+from builder.layers import bytecode, commands, sizes, wheels
 from builder.layers.assemble import (
     DEFAULT_ARCH,
     DEFAULT_PYTHON,
@@ -20,6 +22,8 @@ from builder.layers.assemble import (
 )
 from builder.layers.parts import bring_up_to_date
 from builder.layers.wheels import LayerError
+
+OUT: Final = ROOT / ".build"  # where template.yaml looks for them
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -37,6 +41,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
 
     print(f"\nbytes for Python {options.python} on {options.arch}\n{sizes.report(folders)}")
+    if options.out.resolve() == OUT:
+        print(f"\ntry them: {shlex.join(commands.invoke(platform))}")
+        print(f"deploy them: {shlex.join(commands.deploy(platform))}")
     return 0
 
 
@@ -72,7 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--out",
         type=Path,
-        default=ROOT / ".build",
+        default=OUT,
         metavar="DIR",
         help="where to put them (default: .build)",
     )
