@@ -202,3 +202,16 @@ def test_serve_answers_until_it_is_interrupted() -> None:
             server.send_signal(signal.SIGINT)
             _, said = server.communicate(timeout=20)
     assert (server.returncode, said) == (0, "")
+
+
+def test_a_reader_that_stops_ends_run_quietly() -> None:
+    command = f"{sys.executable} -m builder.local run '{TEXT}' --json --top-k 100"
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command} | true"],
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == ""
+    assert done.returncode in (0, 128 + signal.SIGPIPE)

@@ -91,7 +91,7 @@ def test_sentences_are_masked_and_the_model_compared_with_its_float32_form(
 
 
 def unit(angle: float) -> Embedding:
-    return Embedding(np.array([np.cos(angle), np.sin(angle)], dtype=np.float32), 3, 1)
+    return Embedding(np.array([np.cos(angle), np.sin(angle)], dtype=np.float32), 3, 1, 0)
 
 
 def test_pairs_follow_their_labels_or_not() -> None:

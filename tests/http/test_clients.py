@@ -194,6 +194,24 @@ def test_openai_raises_its_own_error_with_our_code(
     assert found["detail"] in str(caught.value)
 
 
+def test_openai_lists_the_one_model(ai: openai.OpenAI) -> None:
+    (model,) = ai.models.list().data
+    assert model.id == http_service.service().manifest.id
+    assert ai.embeddings.create(model=model.id, input="你好").model == model.id
+
+
+def test_openai_shows_the_sentence_and_the_field_of_an_error(ai: openai.OpenAI) -> None:
+    with pytest.raises(openai.UnprocessableEntityError) as caught:
+        ai.embeddings.create(model="any", input=["你好", " ", "您好"])
+    assert "There is nothing to embed in input[1]." in str(caught.value)
+    assert (caught.value.param, caught.value.type) == ("input[1]", "invalid_request_error")
+
+
+def test_what_openai_cannot_read_of_a_text_is_counted(ai: openai.OpenAI) -> None:
+    usage = ai.embeddings.create(model="any", input=["⼈⼯智能", "人工智能"]).usage
+    assert usage.to_dict()["unknown_tokens"] == 1  # both radicals, which stand together
+
+
 def test_openai_raises_its_own_error_without_a_model() -> None:
     with (
         servers.on_uvicorn(create_app(http_service.no_service, http_service.settings())) as url,

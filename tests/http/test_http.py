@@ -124,7 +124,7 @@ def test_nothing_is_at_another_path(path: str, method: str) -> None:
         ),
         *(
             (path, method, "GET, HEAD")
-            for path in ("/", "/health", "/info", "/openapi.json", "/docs")
+            for path in ("/", "/health", "/info", "/v1/models", "/openapi.json", "/docs")
             for method in ("POST", "DELETE", "OPTIONS")
         ),
     ],

@@ -170,11 +170,11 @@ def test_the_size_of_an_answer_is_that_of_its_sequences(codec: TextCodec) -> Non
 
 def test_an_embedding_packs_to_its_counts_and_its_floats() -> None:
     vector = np.array([0.6, -0.8], dtype=np.float32)
-    packed = Embedding(vector, tokens=5, windows=2).pack()
-    assert packed == bytes.fromhex("05000000 02000000 9a99193f cdcc4cbf")
+    packed = Embedding(vector, tokens=5, windows=2, unknown_tokens=1).pack()
+    assert packed == bytes.fromhex("05000000 02000000 01000000 9a99193f cdcc4cbf")
 
     read = Embedding.unpack(packed, dimensions=2)
-    assert (read.tokens, read.windows) == (5, 2)
+    assert (read.tokens, read.windows, read.unknown_tokens) == (5, 2, 1)
     assert np.array_equal(read.vector, vector)
 
     with pytest.raises(ValueError, match="reshape"):

@@ -91,6 +91,7 @@ def test_usage_counts_what_the_model_read() -> None:
         "prompt_tokens": 12,
         "total_tokens": 12,
         "windows": 3,
+        "unknown_tokens": 0,
     }
 
 

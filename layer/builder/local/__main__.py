@@ -9,6 +9,7 @@ The options are read with the standard library alone: --help needs no installed 
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -125,4 +126,6 @@ def _port(text: str) -> int:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["run"]:  # `run --json | head -1` ends as quietly as cat does
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     sys.exit(main())

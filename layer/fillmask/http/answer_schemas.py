@@ -86,13 +86,38 @@ _EMBEDDING: Final = _object(
         "embedding": {"anyOf": [_list(_NUMBER), _STRING]},
     }
 )
-_USAGE: Final = _object({"prompt_tokens": _INTEGER, "total_tokens": _INTEGER, "windows": _INTEGER})
+_USAGE: Final = _object(
+    {
+        "prompt_tokens": _INTEGER,
+        "total_tokens": _INTEGER,
+        "windows": _INTEGER,
+        "unknown_tokens": _INTEGER,
+    }
+)
 EMBEDDINGS: Final = _object(
     {
         "object": {"const": "list"},
         "model": _STRING,
         "data": _list(_EMBEDDING),
         "usage": _USAGE,
+    }
+)
+
+_LISTED_MODEL: Final = _object(
+    {
+        "id": _STRING,
+        "object": {"const": "model"},
+        "created": _INTEGER,
+        "owned_by": _STRING,
+    }
+)
+MODELS: Final = _object({"object": {"const": "list"}, "data": _list(_LISTED_MODEL)})
+_OPENAI_ERROR: Final = _object(
+    {
+        "message": _STRING,
+        "type": {"enum": ["invalid_request_error", "server_error"]},
+        "code": {"enum": list(TABLE)},
+        "param": _or_null(_STRING),
     }
 )
 
@@ -134,6 +159,5 @@ PROBLEM: Final = _object(
     maximum=_INTEGER,
     size=_INTEGER,
     request_id=_STRING,
-    message=_STRING,
-    error=_STRING,
+    error={"anyOf": [_STRING, _OPENAI_ERROR]},
 )

@@ -17,6 +17,7 @@ from fillmask.errors import MethodNotAllowed, NotFound
 from fillmask.http import openapi, page
 from fillmask.http.asgi import MALFORMED_BODY
 from fillmask.http.info import HEALTH, info
+from fillmask.http.openai import models
 from fillmask.http.respond import (
     JSON,
     PATHS,
@@ -44,7 +45,12 @@ def create_app(service: Callable[[], Service], settings: Settings) -> ASGIApp:
 
     for path in PATHS:
         app.add_api_route(path, _operation(service, path), methods=["POST"])
-    for path, endpoint in (("/", _page()), ("/health", _health), ("/info", _info(service))):
+    for path, endpoint in (
+        ("/", _page()),
+        ("/health", _health),
+        ("/info", _info(service)),
+        ("/v1/models", _models(service)),
+    ):
         app.add_api_route(path, endpoint, methods=["GET", "HEAD"])
 
     app.add_exception_handler(HTTPException, _http_error)
@@ -80,6 +86,14 @@ def _info(service: Callable[[], Service]) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         """The model's manifest, the limits and the versions in use."""
         return _response(guarded(lambda: reply_json(200, JSON, info(service().manifest))))
+
+    return endpoint
+
+
+def _models(service: Callable[[], Service]) -> Endpoint:
+    async def endpoint(request: Request) -> Response:
+        """The one model, in OpenAI's shape."""
+        return _response(guarded(lambda: reply_json(200, JSON, models(service().manifest))))
 
     return endpoint
 

@@ -61,7 +61,7 @@ EMBEDDINGS: Final = Examples(
         "object": "list",
         "model": _MODEL["id"],
         "data": [{"object": "embedding", "index": 0, "embedding": [0.6969, 0.7172]}],
-        "usage": {"prompt_tokens": 8, "total_tokens": 8, "windows": 1},
+        "usage": {"prompt_tokens": 8, "total_tokens": 8, "windows": 1, "unknown_tokens": 0},
     },
 )
 
@@ -92,6 +92,11 @@ HF_SIMILARITY: Final = Examples(
     },
     answer=[0.6187, 0.5531],
 )
+
+MODELS: Final = {
+    "object": "list",
+    "data": [{"id": _MODEL["id"], "object": "model", "created": 0, "owned_by": "fillmask"}],
+}
 
 INFO: Final = {
     "model": _MODEL,

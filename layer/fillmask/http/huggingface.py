@@ -20,6 +20,11 @@ Rows = list[Answer]
 OneText = Rows | list[Rows]  # one list per mask where there are several
 
 
+def error_member(problem: Answer) -> str:
+    """The member `error` of a problem, which Hugging Face's clients show to their users."""
+    return str(problem["detail"])
+
+
 def fill_mask(service: Service, request: object) -> OneText | list[OneText]:
     """[{"score", "token", "token_str", "sequence"}], nested per text and mask where several."""
     fields = validate(request, schema.HF_FILL_MASK)
@@ -27,6 +32,8 @@ def fill_mask(service: Service, request: object) -> OneText | list[OneText]:
     one_text = isinstance(inputs, str)
     sent = fields.get("parameters", {})
     parameters = {name: sent[name] for name in FILL_PARAMETERS if name in sent}
+    if isinstance(parameters.get("targets"), str):
+        parameters["targets"] = [parameters["targets"]]
 
     native = {"texts": [inputs] if one_text else inputs, **parameters}
     results = service.answer("fill-mask", native)["results"]

@@ -45,7 +45,7 @@ _POSTS: Final = {
         "Fill every [MASK]", schema.FILL_MASK, answers.FILL_MASK, examples.FILL_MASK
     ),
     "/v1/embeddings": Post(
-        "Embed texts (OpenAI's shape)", schema.EMBED, answers.EMBEDDINGS, examples.EMBEDDINGS
+        "Embed texts (OpenAI's shape)", schema.OPENAI_EMBED, answers.EMBEDDINGS, examples.EMBEDDINGS
     ),
     "/v1/similarity": Post(
         "Cosine similarity of texts", schema.SIMILARITY, answers.SIMILARITY, examples.SIMILARITY
@@ -82,7 +82,12 @@ def document() -> Document:
             "version": VERSION,
             "description": _DESCRIPTION,
         },
-        "paths": {**posts, "/health": {"get": _health()}, "/info": {"get": _info()}},
+        "paths": {
+            **posts,
+            "/v1/models": {"get": _models()},
+            "/health": {"get": _health()},
+            "/info": {"get": _info()},
+        },
         "components": {"schemas": {"Problem": answers.PROBLEM}},
     }
 
@@ -113,6 +118,14 @@ def _info() -> Document:
         "summary": "The model, the limits, the versions",
         "operationId": "info",
         "responses": _answered(answers.INFO, examples.INFO) | _refused(_ERRORS_OF_INFO),
+    }
+
+
+def _models() -> Document:
+    return {
+        "summary": "The one model, in OpenAI's shape",
+        "operationId": "models",
+        "responses": _answered(answers.MODELS, examples.MODELS) | _refused(_ERRORS_OF_INFO),
     }
 
 

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from fillmask import limits
+from fillmask.adapters import Answer
 from fillmask.errors import FillMaskError, InvalidJson, UnsupportedMediaType
-from fillmask.http import huggingface
+from fillmask.http import huggingface, openai
 from fillmask.operations.service import Service
 from fillmask.problem import problem
 from fillmask.requests import json_text
@@ -20,6 +21,7 @@ PROBLEM: Final = "application/problem+json"
 TRACE_DEPTH: Final = 6  # innermost calls of a trace that the log shows
 
 Operation = Callable[[Service, object], Any]  # of a JSON value, to a JSON value
+ErrorMember = Callable[[Answer], Answer | str]  # of a problem
 
 log = logging.getLogger("fillmask")
 
@@ -27,12 +29,12 @@ log = logging.getLogger("fillmask")
 class Route(NamedTuple):
     """What a POST to a path asks for.
 
-    `shown_member` is the one member of an error that the clients of the path show to their users:
-    it repeats the detail. None where a client reads problems.
+    `error_member` makes the member "error" of a problem, which is all that the clients of the path
+    show to their users. None where a client reads problems.
     """
 
     operation: Operation
-    shown_member: str | None = None
+    error_member: ErrorMember | None = None
 
 
 class Reply(NamedTuple):
@@ -49,11 +51,11 @@ def _native(name: str) -> Operation:
 
 PATHS: Final = {
     "/v1/fill-mask": Route(_native("fill-mask")),
-    "/v1/embeddings": Route(_native("embed"), shown_member="message"),
+    "/v1/embeddings": Route(openai.embeddings, openai.error_member),
     "/v1/similarity": Route(_native("similarity")),
-    "/hf/fill-mask": Route(huggingface.fill_mask, shown_member="error"),
-    "/hf/feature-extraction": Route(huggingface.feature_extraction, shown_member="error"),
-    "/hf/sentence-similarity": Route(huggingface.sentence_similarity, shown_member="error"),
+    "/hf/fill-mask": Route(huggingface.fill_mask, huggingface.error_member),
+    "/hf/feature-extraction": Route(huggingface.feature_extraction, huggingface.error_member),
+    "/hf/sentence-similarity": Route(huggingface.sentence_similarity, huggingface.error_member),
 }
 
 
@@ -67,7 +69,7 @@ def respond(
         answer = route.operation(service(), decode(content_type, body))
         return reply_json(200, JSON, answer)
 
-    return guarded(reply, route.shown_member)
+    return guarded(reply, route.error_member)
 
 
 def decode(content_type: str, body: bytes | None) -> object:
@@ -88,21 +90,21 @@ def decode(content_type: str, body: bytes | None) -> object:
         raise
 
 
-def guarded(work: Callable[[], Reply], shown_member: str | None = None) -> Reply:
+def guarded(work: Callable[[], Reply], error_member: ErrorMember | None = None) -> Reply:
     """The reply of `work`, or to what it raised: never an exception or a traceback."""
     try:
         return work()
     except Exception as error:  # noqa: BLE001  (the last resort: an id instead of a traceback)
-        return refuse(error, shown_member)
+        return refuse(error, error_member)
 
 
-def refuse(error: Exception, shown_member: str | None = None) -> Reply:
+def refuse(error: Exception, error_member: ErrorMember | None = None) -> Reply:
     """A problem+json reply. A fault of ours is logged, and the reply has the id of that line."""
     known = error if isinstance(error, FillMaskError) else _internal(error)
 
     content = problem(known)
-    if shown_member:
-        content[shown_member] = known.detail
+    if error_member:
+        content["error"] = error_member(content)
     return reply_json(content["status"], PROBLEM, content)
 
 

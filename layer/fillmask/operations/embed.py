@@ -18,7 +18,8 @@ from fillmask.model.manifest import FRAME_TOKENS
 from fillmask.model.text import TextCodec
 from fillmask.model.windows import chunks
 
-HEADER: Final = struct.Struct("<II")  # tokens, windows
+HEADER: Final = struct.Struct("<III")  # tokens, windows, unknown tokens
+NAMED: Final = 3  # texts that an error names
 LEAST_LENGTH: Final = 1e-12  # of a vector that is divided by its length
 
 Vector = npt.NDArray[np.float32]  # [hidden]
@@ -30,10 +31,14 @@ class Embedding(NamedTuple):
     vector: Vector
     tokens: int  # [CLS] and [SEP] of each window included
     windows: int
+    unknown_tokens: int  # of the text that the vocabulary has no token for
 
     def pack(self) -> bytes:
         """The embedding for a cache; float32 values survive bit for bit."""
-        return HEADER.pack(self.tokens, self.windows) + self.vector.astype("<f4").tobytes()
+        return (
+            HEADER.pack(self.tokens, self.windows, self.unknown_tokens)
+            + self.vector.astype("<f4").tobytes()
+        )
 
     @classmethod
     def unpack(cls, value: bytes, dimensions: int) -> "Embedding":
@@ -41,9 +46,9 @@ class Embedding(NamedTuple):
 
         Raises ValueError or struct.error for anything else.
         """
-        tokens, windows = HEADER.unpack_from(value)
+        tokens, windows, unknown_tokens = HEADER.unpack_from(value)
         vector = np.frombuffer(value, dtype="<f4", offset=HEADER.size)
-        return cls(vector.reshape(dimensions), tokens, windows)
+        return cls(vector.reshape(dimensions), tokens, windows, unknown_tokens)
 
     def leading(self, dimensions: int) -> Vector:
         """The first dimensions, normalised again; all of them are left as they are."""
@@ -67,7 +72,7 @@ class Embedder:
         empty = [name for name, own in zip(names, queries, strict=True) if not own]
         if empty:
             raise InvalidRequest(
-                f"There is nothing to embed in {counted(len(empty), 'text')}.",
+                f"There is nothing to embed in {_listed(empty)}.",
                 errors=[
                     {"field": name, "reason": "has no character the model can see"}
                     for name in empty
@@ -76,7 +81,8 @@ class Embedder:
 
         # The windows of all texts make one batch, whose results come back in order.
         states = iter(self._engine.hidden([query for own in queries for query in own]))
-        return [_pooled(own, [next(states) for _ in own]) for own in queries]
+        unknown = self._manifest.special.unknown
+        return [_pooled(own, [next(states) for _ in own], unknown) for own in queries]
 
     def _queries(self, text: str) -> list[Query]:
         """The windows of a text, with the positions to pool; none for a text without a token."""
@@ -95,6 +101,12 @@ class Embedder:
         return range(length) if pooling.special_tokens else range(1, length - 1)
 
 
+def _listed(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
+    shown, more = ", ".join(names[:NAMED]), len(names) - NAMED
+    return shown if more <= 0 else f"{shown} and {counted(more, 'more text')}"
+
+
 def similarity(rows: Sequence[Embedding], columns: Sequence[Embedding]) -> list[list[float]]:
     """Cosines [rows, columns] within [-1, 1]; each depends on its two texts alone."""
     return [[_cosine(row.vector, column.vector) for column in columns] for row in rows]
@@ -106,7 +118,7 @@ def _cosine(one: Vector, other: Vector) -> float:
     return float(np.clip(product, -1, 1))
 
 
-def _pooled(queries: Sequence[Query], states: Sequence[Vector]) -> Embedding:
+def _pooled(queries: Sequence[Query], states: Sequence[Vector], unknown: int) -> Embedding:
     """One text's embedding, from its windows and their hidden states [positions, hidden]."""
     total = np.zeros(states[0].shape[1])
     for query, rows in zip(queries, states, strict=True):
@@ -114,7 +126,8 @@ def _pooled(queries: Sequence[Query], states: Sequence[Vector]) -> Embedding:
         total += rows.mean(axis=0, dtype=np.float64) * text_tokens
 
     tokens = sum(len(query.ids) for query in queries)
-    return Embedding(_unit(total), tokens, len(queries))
+    unknown_tokens = sum(list(query.ids).count(unknown) for query in queries)
+    return Embedding(_unit(total), tokens, len(queries), unknown_tokens)
 
 
 def _unit(vector: npt.NDArray[np.float64]) -> Vector:

@@ -154,6 +154,7 @@ def openai_embeddings(
             "prompt_tokens": tokens,
             "total_tokens": tokens,
             "windows": sum(embedding.windows for embedding in embeddings),
+            "unknown_tokens": sum(embedding.unknown_tokens for embedding in embeddings),
         },
     }
 

@@ -97,6 +97,27 @@ EMBED: Final[Schema] = {
     "required": ["input"],
     "additionalProperties": False,
 }
+
+
+def lenient(schema: Schema) -> Schema:
+    """The same, with null allowed in every optional field, where clients write it for "absent"."""
+    required = schema.get("required", ())
+    properties = {
+        name: row if name in required else _nullable(row)
+        for name, row in schema["properties"].items()
+    }
+    return {**schema, "properties": properties}
+
+
+def _nullable(row: Schema) -> Schema:
+    """A field that may be null; its description and default stay where they are looked for."""
+    if row.get("type") == "null":
+        return row
+    kept = {name: row[name] for name in ("description", "default") if name in row}
+    return {"anyOf": [*row.get("anyOf", [row]), {"type": "null"}], **kept}
+
+
+OPENAI_EMBED: Final = lenient(EMBED)
 TEXT_LIST: Final[dict[str, Any]] = {
     "type": "array",
     "items": TEXT,
@@ -118,44 +139,59 @@ HF_OPTIONS: Final[Schema] = {
     "properties": {},
     "description": "Accepted and ignored.",
 }
-HF_FILL_MASK: Final[Schema] = {
+HF_FILL_PARAMETERS: Final[Schema] = {
     "type": "object",
     "properties": {
-        "inputs": {"anyOf": [FILL_MASK["properties"]["text"], FILL_MASK["properties"]["texts"]]},
-        "parameters": {
-            "type": "object",
-            "properties": {name: FILL_MASK["properties"][name] for name in ("top_k", "targets")},
+        "top_k": FILL_MASK["properties"]["top_k"],
+        "targets": {
+            "anyOf": [TEXT, FILL_MASK["properties"]["targets"]],
+            "description": "Score only these.",
         },
-        "options": HF_OPTIONS,
     },
-    "required": ["inputs"],
 }
-HF_FEATURES: Final[Schema] = {
-    "type": "object",
-    "properties": {
-        "inputs": EMBED["properties"]["input"],
-        "dimensions": EMBED["properties"]["dimensions"],
-        "normalize": {
-            "type": "boolean",
-            "const": True,
-            "description": "Vectors always have length 1.",
+HF_FILL_MASK: Final = lenient(
+    {
+        "type": "object",
+        "properties": {
+            "inputs": {
+                "anyOf": [FILL_MASK["properties"]["text"], FILL_MASK["properties"]["texts"]]
+            },
+            "parameters": lenient(HF_FILL_PARAMETERS),
+            "options": HF_OPTIONS,
         },
-        "prompt_name": {"type": "null", "description": "Prompts are yours to prepend."},
-        "parameters": HF_OPTIONS,
-        "options": HF_OPTIONS,
-    },
-    "required": ["inputs"],
-}
-HF_SIMILARITY: Final[Schema] = {
-    "type": "object",
-    "properties": {
-        "inputs": {
-            "type": "object",
-            "required": ["source_sentence", "sentences"],
-            "properties": {"source_sentence": TEXT, "sentences": TEXT_LIST},
+        "required": ["inputs"],
+    }
+)
+HF_FEATURES: Final = lenient(
+    {
+        "type": "object",
+        "properties": {
+            "inputs": EMBED["properties"]["input"],
+            "dimensions": EMBED["properties"]["dimensions"],
+            "normalize": {
+                "type": "boolean",
+                "const": True,
+                "description": "Vectors always have length 1.",
+            },
+            "prompt_name": {"type": "null", "description": "Prompts are yours to prepend."},
+            "parameters": HF_OPTIONS,
+            "options": HF_OPTIONS,
         },
-        "parameters": HF_OPTIONS,
-        "options": HF_OPTIONS,
-    },
-    "required": ["inputs"],
-}
+        "required": ["inputs"],
+    }
+)
+HF_SIMILARITY: Final = lenient(
+    {
+        "type": "object",
+        "properties": {
+            "inputs": {
+                "type": "object",
+                "required": ["source_sentence", "sentences"],
+                "properties": {"source_sentence": TEXT, "sentences": TEXT_LIST},
+            },
+            "parameters": HF_OPTIONS,
+            "options": HF_OPTIONS,
+        },
+        "required": ["inputs"],
+    }
+)

@@ -34,7 +34,7 @@ NAMES: Final = {
 
 
 def validate(value: object, schema: Schema) -> dict[str, Any]:
-    """The fields of a request, with defaults filled in.
+    """The fields of a request, with defaults filled in; a null that is allowed counts as absent.
 
     Raises InvalidRequest with every error, or TooLarge for a list that is over a limit.
     """
@@ -52,7 +52,15 @@ def validate(value: object, schema: Schema) -> dict[str, Any]:
     defaults = {
         name: row["default"] for name, row in schema["properties"].items() if "default" in row
     }
-    return defaults | value
+    return defaults | _without_nulls(value)
+
+
+def _without_nulls(value: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: _without_nulls(field) if isinstance(field, dict) else field
+        for name, field in value.items()
+        if field is not None
+    }
 
 
 def _error(field: str, reason: str) -> FieldError:
