@@ -21,6 +21,10 @@ usage: ./build.sh TASK [OPTIONS]      (./build.sh TASK --help tells a task's opt
 TEXT
 }
 
+# Ctrl-C ends the script as soon as the command that it waits for has ended: apt-get finishes what it
+# unpacks, and says that all is well.
+trap 'exit 130' INT
+
 say() { printf '%s\n' "$*" >&2; }
 fail() { say "error: $*"; exit 1; }
 
@@ -125,10 +129,11 @@ module_of() { # TASK
 help_of() { # TASK
   if [ "$1" = test ]; then
     cat <<'TEXT'
-usage: ./build.sh test [PYTEST OPTIONS]
+usage: ./build.sh test [--light] [PYTEST OPTIONS]
 
 Without options: lint, format, types, every test, and how many lines of the run-time package they run.
 With folders, as in tests/http: their tests alone, and nothing is installed that only others use.
+With --light: the tests that need Python packages alone, and nothing of Debian is installed.
 TEXT
     return
   fi
@@ -190,10 +195,21 @@ missing_packages() { # FOLDER ...
   } | sort -u
 }
 
+# What a test may need besides Python packages: markers of .pytest.ini.
+NOT_LIGHT='not (java or browser or valgrind or strace or sam_cli or sam_local or arm64)'
+
 task_test() {
   local folder folders
   folders=$(test_folders "$@")
   need_python
+  if [ "${1:-}" = --light ]; then
+    shift
+    builder
+    install $VENV tests/requirements.txt
+    install $VENV tests/model/requirements.txt --no-deps
+    $VENV/bin/python -m pytest -m "$NOT_LIGHT" "$@"
+    return
+  fi
   debian_packages $(missing_packages $folders)
   builder
   install $VENV tests/requirements.txt

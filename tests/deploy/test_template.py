@@ -237,6 +237,7 @@ def test_the_application_answers_cors_and_not_the_api(template: dict[str, Any]) 
 
 
 @pytest.mark.slow
+@pytest.mark.sam_cli
 def test_sam_validates_the_template(tmp_path: Path) -> None:
     checked = sam_cli.validate(TEMPLATE, tmp_path)
     assert checked.returncode == 0, checked.stdout + checked.stderr
