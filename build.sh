@@ -17,6 +17,7 @@ usage: ./build.sh TASK [OPTIONS]      (./build.sh TASK --help tells a task's opt
   model ID     build a model from a Hugging Face folder or Hub id into .build/model
   eval FILE    score a model on your own data
   layer        assemble the Lambda layers and the function for `sam deploy`
+  image        write a Dockerfile and its files, for models over Lambda's 250 MB and for other hosts
   bench        measure against the usual alternatives
 TEXT
 }
@@ -100,7 +101,7 @@ locate() {
     eval:*) from_caller "$3" ;;
     *:*:--out=* | *:*:--event=* | *:*:--model=* | *:*:--float=*) from_caller "${3#*=}"; REPLY=${3%%=*}=$REPLY ;;
     model:--task:* | model:--revision:* | model:--name:* | model:*:-*) REPLY=$3 ;;
-    model:* | layer:--interpreter:*) # otherwise a Hub id, or a command on PATH
+    model:* | layer:--interpreter:* | image:--interpreter:*) # otherwise a Hub id, or a command on PATH
       from_caller "$3"; [ -e "$REPLY" ] || REPLY=$3 ;;
     *) REPLY=$3 ;;
   esac
@@ -121,6 +122,7 @@ module_of() { # TASK
     model) echo builder.model ;;
     eval) echo builder.evaluate ;;
     layer) echo builder.layers ;;
+    image) echo builder.image ;;
     bench) echo tests.bench ;;
   esac
 }
@@ -159,6 +161,11 @@ task_model() {
 task_eval() {
   builder
   $VENV/bin/python -m $(module_of eval) "$@"
+}
+
+task_image() {
+  builder
+  $VENV/bin/python -m $(module_of image) "$@"
 }
 
 task_layer() {
@@ -243,7 +250,7 @@ task_bench() {
 task=${1:-help}
 [ $# -gt 0 ] && shift
 case $task in
-  run | serve | test | model | eval | layer | bench) ;;
+  run | serve | test | model | eval | layer | image | bench) ;;
   help | -h | --help) usage; exit ;;
   *) usage >&2; exit 2 ;;
 esac

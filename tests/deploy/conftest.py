@@ -1,10 +1,21 @@
-"""Two small projects around a copy of build.sh."""
+"""Two small projects around a copy of build.sh, and a container engine."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from support import lambda_image
 from support.build_script import FILES, needs_no_package
+from support.container_engine import Engine
+
+
+@pytest.fixture(scope="session")
+def engine() -> Iterator[Engine]:
+    """A container engine that has an image of Lambda's Python."""
+    with Engine() as started:
+        lambda_image.put_into(started)
+        yield started
 
 
 @pytest.fixture

@@ -76,7 +76,7 @@ def test_the_model_folder_of_the_environment_counts_from_there_too(project: Path
     assert called(project, here, "run", "x", model="/mine") == ["/mine", "run", "x"]
 
 
-@pytest.mark.parametrize("task", ["run", "serve", "model", "layer", "test", "bench"])
+@pytest.mark.parametrize("task", ["run", "serve", "model", "layer", "image", "test", "bench"])
 @pytest.mark.parametrize("option", ["--help", "-h"])
 def test_help_installs_nothing_and_needs_nothing_installed(
     tmp_path: Path, task: str, option: str

@@ -1,7 +1,6 @@
 """`sam local` with a real container engine: the README's command, and every event there is."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,17 +10,12 @@ from builder.local.run import Context
 from support.container_engine import Engine
 from support.paths import EVENTS
 from support.sam_local import SamLocal
+from support.samples import sample_event
 
 pytestmark = [pytest.mark.sam_local, pytest.mark.slow]
 NAMES = sorted(path.stem for path in EVENTS.glob("*.json"))
 REFUSED = "s3"
 POEM = "床前明月光，疑是地[MASK]霜。"
-
-
-@pytest.fixture(scope="module")
-def engine() -> Iterator[Engine]:
-    with Engine() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")
@@ -33,20 +27,16 @@ def sam(engine: Engine) -> SamLocal:
     return local
 
 
-def content(name: str) -> Any:
-    return json.loads((EVENTS / f"{name}.json").read_text("utf-8"))
-
-
 def here(name: str) -> Any:
     """The handler's answer in this process, as JSON would carry it."""
-    return json.loads(json.dumps(handler.handler(content(name), Context())))
+    return json.loads(json.dumps(handler.handler(sample_event(name), Context())))
 
 
 def in_container(sam: SamLocal, name: str) -> Any:
     """The answer that start-lambda gives."""
     function = "QueueFunction" if name.startswith("sqs") else "HttpFunction"
     path = f"/2015-03-31/functions/{function}/invocations"
-    reply = sam.ask("start-lambda", "POST", path, json.dumps(content(name)).encode())
+    reply = sam.ask("start-lambda", "POST", path, json.dumps(sample_event(name)).encode())
     assert reply.status == 200
     return reply.json()
 

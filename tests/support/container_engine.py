@@ -5,6 +5,7 @@ end with it, and it ends with the test run, even with one that is killed.
 """
 
 import ctypes
+import json
 import os
 import shutil
 import subprocess
@@ -12,10 +13,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from http.client import HTTPConnection
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, NamedTuple, Self
 
 from support.needs import unavailable
 from support.paths import BUILD, ROOT, TESTS
@@ -31,8 +33,21 @@ wait
 """
 CGROUPS: Final = Path("/sys/fs/cgroup")
 START_SECONDS: Final = 60.0
+ANSWER_SECONDS: Final = 300.0  # SAM builds an image of the layers before its first answer
 END_SECONDS: Final = 10.0
 CLONE_NEWNET: Final = 0x40000000  # linux/sched.h
+
+
+class Reply(NamedTuple):
+    """An HTTP answer."""
+
+    status: int
+    headers: dict[str, str]  # names in small letters
+    body: bytes
+
+    def json(self) -> Any:
+        """The body, read."""
+        return json.loads(self.body)
 
 
 class Engine:
@@ -111,8 +126,33 @@ class Engine:
         given = {"PATH": os.environ["PATH"], "HOME": own, "TMPDIR": own, "DOCKER_BUILDKIT": "0"}
         return {**given, **(more or {})}
 
+    def ask(
+        self, port: int, method: str, path: str, body: bytes = b"", content_type: str | None = None
+    ) -> Reply:
+        """One request to a server in the engine's network, as soon as it takes requests."""
+        end = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                return self._ask(port, method, path, body, content_type)
+            except ConnectionError:  # nothing listens yet, or the engine does for a container
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.1)
+
+    def _ask(
+        self, port: int, method: str, path: str, body: bytes, content_type: str | None
+    ) -> Reply:
+        with closing(HTTPConnection("127.0.0.1", port, timeout=ANSWER_SECONDS)) as connection:
+            with self._network():
+                connection.connect()
+            headers = {"content-type": content_type} if content_type else {}
+            connection.request(method, path, body or None, headers)
+            answer = connection.getresponse()
+            names = {name.lower(): value for name, value in answer.getheaders()}
+            return Reply(answer.status, names, answer.read())
+
     @contextmanager
-    def network(self) -> Iterator[None]:
+    def _network(self) -> Iterator[None]:
         """Within it, this thread's new sockets are in the engine's network."""
         with (
             Path("/proc/thread-self/ns/net").open() as ours,

@@ -73,7 +73,8 @@ def _write_lambdas_own(folder: Path) -> None:
 
     for name in ("var/task", "var/rapid", "var/lang/bin", "opt", "usr/local/bin"):
         (folder / name).mkdir(parents=True)
-    (folder / "var" / "lang" / "bin" / f"python{PYTHON}").symlink_to(f"/usr/bin/python{PYTHON}")
+    for name in ("python3", f"python{PYTHON}"):
+        (folder / "var" / "lang" / "bin" / name).symlink_to(f"/usr/bin/python{PYTHON}")
     shutil.copy(_emulator(), folder / "usr" / "local" / "bin" / "aws-lambda-rie")
     scripts = {runtime / "bootstrap": BOOTSTRAP, folder / "lambda-entrypoint.sh": ENTRY}
     for script, text in scripts.items():

@@ -2,16 +2,14 @@
 
 import json
 import shutil
-import time
 from collections.abc import Sequence
-from http.client import HTTPConnection
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from builder.layers import commands
 from builder.layers.__main__ import main as assemble
 from builder.layers.assemble import Platform
 from support import lambda_image, lambda_opt, sam_cli
-from support.container_engine import Engine
+from support.container_engine import Engine, Reply
 from support.paths import BUILD, MODEL, ROOT
 
 PLATFORM: Final = Platform(lambda_opt.ARCH, lambda_image.PYTHON, None)
@@ -23,26 +21,13 @@ ENVIRONMENT: Final = {
     "AWS_ACCESS_KEY_ID": "testing",
     "AWS_SECRET_ACCESS_KEY": "testing",
 }
-TIMEOUT: Final = 300.0  # seconds: SAM builds an image of the layers before the first answer
-
-
-class Reply(NamedTuple):
-    """An HTTP answer."""
-
-    status: int
-    headers: dict[str, str]  # names in small letters
-    body: bytes
-
-    def json(self) -> Any:
-        """The body, read."""
-        return json.loads(self.body)
 
 
 class SamLocal:
     """A copy of what SAM reads, and the CLI run there beside an engine."""
 
     def __init__(self, engine: Engine) -> None:
-        """Assemble the layers and give the engine its base image."""
+        """Assemble the layers; the engine has AWS's base image, or what stands in for it."""
         self.engine = engine
         self.folder = BUILD / "sam-local"
         options = ["--python", PLATFORM.python, "--arch", PLATFORM.arch]
@@ -51,7 +36,6 @@ class SamLocal:
         for name in ("template.yaml", commands.NOTHING_AT_AWS, commands.EVENT):
             (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, self.folder / name)
-        lambda_image.put_into(engine)
 
     def invoke(self) -> Any:
         """The answer to the command that `./build.sh layer` prints."""
@@ -67,35 +51,12 @@ class SamLocal:
         words = ["local", kind, "-n", commands.NOTHING_AT_AWS, "--warm-containers", "LAZY"]
         command = self._sam([*words, "--parameter-overrides", *parameters])
         self.engine.start(command, log, ENVIRONMENT, self.folder)
-        end = time.monotonic() + TIMEOUT
-        while not self._listens(kind):
-            assert time.monotonic() < end, log.read_text("utf-8", "replace")
-            time.sleep(0.2)
 
     def ask(
         self, kind: str, method: str, path: str, body: bytes = b"", content_type: str | None = None
     ) -> Reply:
         """One request to a server of SAM's."""
-        with self.engine.network():
-            connection = HTTPConnection("127.0.0.1", PORTS[kind], timeout=TIMEOUT)
-            connection.connect()
-        headers = {"content-type": content_type} if content_type else {}
-        connection.request(method, path, body or None, headers)
-        answer = connection.getresponse()
-        names = {name.lower(): value for name, value in answer.getheaders()}
-        reply = Reply(answer.status, names, answer.read())
-        connection.close()
-        return reply
-
-    def _listens(self, kind: str) -> bool:
-        with self.engine.network():
-            connection = HTTPConnection("127.0.0.1", PORTS[kind])
-            try:
-                connection.connect()
-            except ConnectionRefusedError:
-                return False
-        connection.close()
-        return True
+        return self.engine.ask(PORTS[kind], method, path, body, content_type)
 
     def _sam(self, words: Sequence[str]) -> list[str]:
         """The CLI, kept from asking AWS's registry for a newer image."""

@@ -43,6 +43,7 @@ def check(folders: Mapping[str, Path], limit: int = LIMIT) -> int:
         names = "; ".join(f"{name} {count:,}" for name, count in rows)
         raise LayerError(
             f"{size:,} bytes in total are over Lambda's limit of {limit:,}; biggest: {names}."
+            " A container image may have 10 GB: ./build.sh image."
         )
     return size
 
