@@ -44,7 +44,7 @@ def ask(
         texts,
         compute,
         pack=lambda number: json.dumps(number).encode(),
-        unpack=lambda value: int(json.loads(value)),
+        unpack=lambda _, value: int(json.loads(value)),
     )
 
 
@@ -61,7 +61,7 @@ def test_equal_texts_are_computed_once_and_cached_ones_not_at_all() -> None:
     assert lengths.asked == [["好", "很好"], ["非常好"]]
 
 
-@pytest.mark.parametrize("value", [b"", b"{", b"null", b"[]", b"\xff"])
+@pytest.mark.parametrize("value", [b"", b"{", b"null", b"[]", b"\xff", b"[" * 390_000])
 def test_a_value_that_does_not_read_back_is_computed_and_written_anew(value: bytes) -> None:
     cache, lengths = Recording(), Lengths()
     ask(cache, ["好"], lengths)

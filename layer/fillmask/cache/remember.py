@@ -15,6 +15,9 @@ from fillmask.cache.memory import Cache
 
 RESULT_VERSION: Final = 1  # of the cached values; raise it when their meaning changes
 
+# What reading raises for a torn, foreign or forged value: deep nesting is a RecursionError.
+UNREADABLE: Final = (ValueError, KeyError, TypeError, RecursionError, struct.error)
+
 T = TypeVar("T")
 Option = bool | int | str | tuple[str, ...]
 
@@ -31,14 +34,14 @@ class ResultCache:
         texts: Sequence[str],
         compute: Callable[[Sequence[str]], Sequence[T]],
         pack: Callable[[T], bytes],
-        unpack: Callable[[bytes], T],
+        unpack: Callable[[str, bytes], T],
     ) -> tuple[dict[str, T], frozenset[str]]:
         """The result of each distinct text, and the texts whose result came from the cache.
 
         `question` is all that decides a result besides the model and the text: an operation and its
         options. `compute` is called once, with the texts that no cache has; when it raises, nothing
-        is cached. `unpack` raises ValueError, KeyError, TypeError or struct.error for what `pack`
-        did not make.
+        is cached. `unpack` takes a text and a value, and raises one of UNREADABLE for what `pack`
+        did not make for that text.
         """
         keys = {text: self._key(question, text) for text in texts}
         found = self._read(keys, unpack)
@@ -51,14 +54,14 @@ class ResultCache:
 
         return found | computed, frozenset(found)
 
-    def _read(self, keys: Mapping[str, str], unpack: Callable[[bytes], T]) -> dict[str, T]:
+    def _read(self, keys: Mapping[str, str], unpack: Callable[[str, bytes], T]) -> dict[str, T]:
         values = self._cache.get_many(list(keys.values()))
 
         found = {}
         for text, key in keys.items():
             # What does not read back (a torn write, another program's item) is a miss too.
-            with suppress(ValueError, KeyError, TypeError, struct.error):
-                found[text] = unpack(values[key])
+            with suppress(*UNREADABLE):
+                found[text] = unpack(text, values[key])
         return found
 
     def _key(self, question: Sequence[Option], text: str) -> str:

@@ -20,6 +20,7 @@ from fillmask.model.windows import chunks
 
 HEADER: Final = struct.Struct("<III")  # tokens, windows, unknown tokens
 NAMED: Final = 3  # texts that an error names
+ROUNDING: Final = 1e-3  # of the length of a float32 vector, at the very most
 LEAST_LENGTH: Final = 1e-12  # of a vector that is divided by its length
 
 Vector = npt.NDArray[np.float32]  # [hidden]
@@ -47,8 +48,13 @@ class Embedding(NamedTuple):
         Raises ValueError or struct.error for anything else.
         """
         tokens, windows, unknown_tokens = HEADER.unpack_from(value)
-        vector = np.frombuffer(value, dtype="<f4", offset=HEADER.size)
-        return cls(vector.reshape(dimensions), tokens, windows, unknown_tokens)
+        vector = np.frombuffer(value, dtype="<f4", offset=HEADER.size).reshape(dimensions)
+
+        # Also false where a number is not finite.
+        has_length_1 = abs(float(np.linalg.norm(vector.astype(np.float64))) - 1) < ROUNDING
+        if not has_length_1 or not 0 < windows * FRAME_TOKENS < tokens or unknown_tokens > tokens:
+            raise ValueError("not a packed embedding")
+        return cls(vector, tokens, windows, unknown_tokens)
 
     def leading(self, dimensions: int) -> Vector:
         """The first dimensions, normalised again; all of them are left as they are."""

@@ -18,7 +18,7 @@ from fillmask.operations import render
 from fillmask.operations.answers import FilledText
 from fillmask.operations.fill import Filler
 from fillmask.requests.json_text import JsonObject
-from fillmask.requests.native import EmbedRequest, FillMaskRequest, SimilarityRequest
+from fillmask.requests.native import EmbedRequest, FillMaskRequest, Options, SimilarityRequest
 
 if TYPE_CHECKING:
     from fillmask.operations.embed import Embedding
@@ -71,7 +71,7 @@ class Service:
             texts,
             partial(self._fill, asked),
             FilledText.pack,
-            FilledText.unpack,
+            partial(self._stored, options),
         )
 
         # How many whole fillings there are, and so the size of the answer, is known only now.
@@ -114,6 +114,11 @@ class Service:
         )
         return self._filler.fill(encoded, asked.options)
 
+    def _stored(self, options: Options, text: str, value: bytes) -> FilledText:
+        from fillmask.operations import stored  # noqa: PLC0415  (no first answer needs it)
+
+        return stored.read(value, text, options, self.manifest)
+
     def _encode(self, text: str, asked: FillMaskRequest) -> Encoded:
         """The tokens of a text; raises NoMask or TooLarge."""
         encoded = self._codec.encode(text, asked.options.lowercase)
@@ -138,7 +143,7 @@ class Service:
             texts,
             partial(self._embed, texts, names),
             Embedding.pack,
-            partial(Embedding.unpack, dimensions=self.manifest.hidden),
+            lambda _, value: Embedding.unpack(value, self.manifest.hidden),
         )
         return [embeddings[text] for text in texts]
 
