@@ -102,6 +102,27 @@ def test_a_broken_model_folder_is_a_503_and_the_health_check_stays(
     assert str(folder) in caplog.text
 
 
+@pytest.mark.parametrize(("path", "field"), [(FILL, "text"), (EMBED, "input")])
+def test_numbers_that_are_not_finite_are_a_503_and_never_cached(
+    path: str, field: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(MODEL, folder)
+    _garbled("model.onnx.data")(folder)  # the scales become NaN
+    loader = Loader(http_service.settings(model_dir=str(folder)))
+
+    kept: dict[str, bytes] = {}
+    cache = MemoryCache(2**20, 60)
+    cache.put_many = kept.update  # type: ignore[method-assign]
+    service = loader()
+    damaged = Service(service._engine, service._codec, cache)
+
+    reply = ask(http_service.http(lambda: damaged), path, json.dumps({field: TEXT}))
+    assert problem(reply, TEXT)["code"] == "engine_unavailable"
+    assert "not finite" in caplog.text
+    assert not kept
+
+
 @pytest.mark.parametrize("lean", [True, False])
 def test_a_fault_of_ours_is_a_500_with_an_id_that_the_log_has(
     lean: bool, caplog: pytest.LogCaptureFixture

@@ -110,6 +110,9 @@ class OnnxEngine:
 
             scores, tokens, target_scores = self.run(HEAD_OUTPUTS, encoder_feeds(batch) | head)
 
+            # What may not be a candidate has -inf, which lies under the first candidate's score.
+            _check_finite(np.maximum(scores, scores[:, :1]), target_scores)
+
             rows = _predictions(scores, tokens, target_scores)
             for index in run:
                 predictions[index] = list(islice(rows, len(queries[index].positions)))
@@ -122,6 +125,7 @@ class OnnxEngine:
         for run in plan_runs(queries, MAX_RUN_TOKENS):
             batch = [queries[index] for index in run]
             (rows,) = self.run_encoder((HIDDEN,), batch)
+            _check_finite(rows)
 
             ends = np.cumsum([len(query.positions) for query in batch])
             states |= zip(run, np.split(rows, ends[:-1]), strict=True)
@@ -191,6 +195,13 @@ def session_options(threads: int, *, spinning: bool = True) -> onnxruntime.Sessi
     options.log_severity_level = 3  # errors
     options.add_session_config_entry("session.intra_op.allow_spinning", str(int(spinning)))
     return options
+
+
+def _check_finite(*outputs: npt.NDArray[np.float32]) -> None:
+    """Raises EngineUnavailable for NaN and infinities, before they are answered or cached."""
+    if not all(np.isfinite(output).all() for output in outputs):
+        log.error("the model gives numbers that are not finite; its weights may be damaged")
+        raise EngineUnavailable("The model gives no finite numbers; the log says why.")
 
 
 def _predictions(
