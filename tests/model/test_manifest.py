@@ -15,6 +15,9 @@ from support.paths import MODEL
 
 Content = dict[str, Any]
 
+FILES: Content = json.loads((MODEL / "model.json").read_text(encoding="utf-8"))["files"]
+SPECIAL = {"pad": 0, "unknown": 1, "start": 2, "end": 3, "mask": 4}
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
@@ -95,8 +98,23 @@ def test_a_missing_special_token_is_named(folder: Path, name: str) -> None:
             {"pooling": {"mode": "max", "special_tokens": True}},
             "has mode 'max'; known are mean and cls.",
         ),
-        ({"files": {"model.onnx": 1}}, "does not have the 1 bytes that model.json says."),
-        ({"files": {"other.onnx": 1}}, "other.onnx is missing or does not have the 1 bytes"),
+        ({"files": FILES | {"model.onnx": 1}}, "does not have the 1 bytes that model.json says."),
+        ({"files": FILES | {"../x": 1}}, "x is missing or does not have the 1 bytes"),
+        ({"files": {}}, "has no 'model.onnx'."),
+        ({"files": FILES | {"model.onnx": "1"}}, "has a 'model.onnx' of type str, not int."),
+        ({"files": []}, "has a 'files' of type list, not dict."),
+        ({"tasks": []}, "has 'tasks' other than fill-mask and embed."),
+        ({"tasks": ["fill-mask", 5]}, "has 'tasks' other than fill-mask and embed."),
+        ({"tasks": [["embed"]]}, "has 'tasks' other than fill-mask and embed."),
+        ({"tasks": "embed"}, "has a 'tasks' of type str, not list."),
+        ({"max_tokens": -1}, "has 'max_tokens' = -1, which must be at least 3."),
+        ({"max_tokens": 2}, "has 'max_tokens' = 2, which must be at least 3."),
+        ({"max_tokens": True}, "has a 'max_tokens' of type bool, not int."),
+        ({"hidden": 0}, "has 'hidden' = 0, which must be at least 1."),
+        ({"vocabulary": 0}, "has 'vocabulary' = 0, which must be at least 1."),
+        ({"special": SPECIAL | {"end": -1}}, "has 'end' = -1, which must be from 0 to 7901."),
+        ({"special": SPECIAL | {"pad": 7902}}, "has 'pad' = 7902, which must be from 0 to 7901."),
+        ({"special": SPECIAL | {"mask": 9999}}, "has 'mask' = 9999, which must be from -1 to"),
     ],
     ids=str,
 )
@@ -109,7 +127,12 @@ def test_what_cannot_be_right_is_refused(folder: Path, change: Content, says: st
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [("{", "is not JSON."), ("\udcff", "is not JSON."), ("[]", "not a JSON object.")],
+    [
+        ("{", "is not JSON."),
+        ("\udcff", "is not JSON."),
+        ("[" * 390_000, "is not JSON."),
+        ("[]", "not a JSON object."),
+    ],
 )
 def test_what_is_no_object_is_refused(folder: Path, text: str, says: str) -> None:
     path = folder / "model.json"

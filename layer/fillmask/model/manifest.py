@@ -10,6 +10,7 @@ from fillmask.errors import EngineUnavailable
 FORMAT: Final = 1  # of the folder; a builder that changes the graph's inputs raises it
 FILES: Final = ("model.onnx", "cold.onnx", "model.onnx.data", "tokenizer.json")
 POOLING_MODES: Final = ("mean", "cls")
+TASKS: Final = ("fill-mask", "embed")
 FRAME_TOKENS: Final = 2  # [CLS] and [SEP], which the model reads around the tokens of a text
 NO_TOKEN: Final = -1  # stands for the id of a token that the vocabulary does not have
 
@@ -68,13 +69,7 @@ def read(folder: Path) -> Manifest:
         raise EngineUnavailable(f"{path} has format {written!r}, and this package reads {FORMAT}.")
 
     described = _manifest(members)
-
-    for name, size in members.take("files", dict).items():
-        file = folder / name
-        if not file.exists() or file.stat().st_size != size:
-            raise EngineUnavailable(
-                f"{file} is missing or does not have the {size} bytes that {path.name} says."
-            )
+    _check_files(folder, members)
     return described
 
 
@@ -90,10 +85,18 @@ class _Members(NamedTuple):
             raise EngineUnavailable(f"{self.where} has no {name!r}.")
 
         value = self.content[name]
-        if not isinstance(value, kind):
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
             raise EngineUnavailable(
                 f"{self.where} has a {name!r} of type {type(value).__name__}, not {kind.__name__}."
             )
+        return value
+
+    def number(self, name: str, least: int, most: int | None = None) -> int:
+        """The member, a whole number in these bounds; raises EngineUnavailable."""
+        value = self.take(name, int)
+        if value < least or (most is not None and value > most):
+            bounds = f"at least {least}" if most is None else f"from {least} to {most}"
+            raise EngineUnavailable(f"{self.where} has {name!r} = {value}, which must be {bounds}.")
         return value
 
     def take_or_null(self, name: str, kind: type[Kind], default: Kind) -> Kind:
@@ -109,9 +112,11 @@ class _Members(NamedTuple):
 def _json_object(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise EngineUnavailable(f"There is no {path.name} in {path.parent}.") from None
-    except ValueError:
+    except OSError as error:
+        raise EngineUnavailable(f"{path} could not be read: {error.strerror}.") from None
+    except (ValueError, RecursionError):
         raise EngineUnavailable(f"{path} is not JSON.") from None
 
     if not isinstance(content, dict):
@@ -119,29 +124,53 @@ def _json_object(path: Path) -> dict[str, Any]:
     return content
 
 
+def _check_files(folder: Path, members: _Members) -> None:
+    """Raises EngineUnavailable unless every file is there with the size that is written."""
+    files = members.part("files")
+    for name in FILES:
+        files.number(name, 1)
+
+    for name, size in files.content.items():
+        file = folder / name
+        if not file.is_file() or file.stat().st_size != size:
+            raise EngineUnavailable(
+                f"{file} is missing or does not have the {size} bytes that model.json says."
+            )
+
+
 def _manifest(members: _Members) -> Manifest:
+    vocabulary = members.number("vocabulary", 1)
+
     return Manifest(
         id=members.take("id", str),
         digest=members.take("digest", str),
-        tasks=tuple(members.take("tasks", list)),
-        vocabulary=members.take("vocabulary", int),
-        max_tokens=members.take("max_tokens", int),
-        hidden=members.take("hidden", int),
+        tasks=_tasks(members),
+        vocabulary=vocabulary,
+        max_tokens=members.number("max_tokens", FRAME_TOKENS + 1),
+        hidden=members.number("hidden", 1),
         mask_token=members.take_or_null("mask_token", str, ""),
-        special=_special(members.part("special")),
+        special=_special(members.part("special"), vocabulary),
         lowercase=members.take("lowercase", bool),
         pooling=_pooling(members.part("pooling")),
         content=members.content,
     )
 
 
-def _special(members: _Members) -> Special:
+def _tasks(members: _Members) -> tuple[str, ...]:
+    tasks = members.take("tasks", list)
+    if not tasks or not all(isinstance(task, str) and task in TASKS for task in tasks):
+        raise EngineUnavailable(f"{members.where} has 'tasks' other than {' and '.join(TASKS)}.")
+    return tuple(tasks)
+
+
+def _special(members: _Members, vocabulary: int) -> Special:
+    last = vocabulary - 1
     return Special(
-        pad=members.take("pad", int),
-        unknown=members.take("unknown", int),
-        start=members.take("start", int),
-        end=members.take("end", int),
-        mask=members.take("mask", int) if "mask" in members.content else NO_TOKEN,
+        pad=members.number("pad", 0, last),
+        unknown=members.number("unknown", 0, last),
+        start=members.number("start", 0, last),
+        end=members.number("end", 0, last),
+        mask=members.number("mask", NO_TOKEN, last) if "mask" in members.content else NO_TOKEN,
     )
 
 
