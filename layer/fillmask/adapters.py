@@ -21,5 +21,10 @@ class Adapter(Protocol):
     def recognises(self, event: object) -> bool:
         """Whether `answer` takes this event."""
 
-    def answer(self, event: Event, context: Context) -> Answer:
+    def answer(self, event: Event, context: Context | None) -> Answer:
         """The answer in the form that the sender of the event wants."""
+
+
+def milliseconds_left(context: Context | None) -> float:
+    """Until Lambda ends the invocation; without a context, as in a test, there is no end."""
+    return float("inf") if context is None else context.get_remaining_time_in_millis()

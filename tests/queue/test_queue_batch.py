@@ -83,3 +83,7 @@ def test_remaining_time_is_asked_once_a_message() -> None:
     left = Left(9_000)
     QueueAdapter(Answerer()).answer(event(GOOD, GOOD, GOOD), left)
     assert left.asked == 3
+
+
+def test_without_a_context_there_is_no_end() -> None:
+    assert failures(QueueAdapter(Answerer()).answer(event(GOOD, "{", GOOD), None)) == ["m2"]

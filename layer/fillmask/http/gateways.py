@@ -7,10 +7,13 @@ import base64
 import binascii
 import json
 from collections.abc import Mapping
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol, TypeVar
 
 from fillmask.adapters import Answer, Event
+from fillmask.errors import UnknownEvent
 from fillmask.http.respond import PATHS
+
+Kind = TypeVar("Kind")
 
 
 class Request(NamedTuple):
@@ -56,7 +59,10 @@ class Gateway(Protocol):
         """Whether an event with a `requestContext` is of this kind."""
 
     def read(self, event: Event, base_path: str) -> Request:
-        """The request of such an event; `base_path` is that of a custom domain, or empty."""
+        """The request of such an event; `base_path` is that of a custom domain, or empty.
+
+        Raises UnknownEvent where a member is not of the type that this gateway sends.
+        """
 
     def write(self, response: Response) -> Answer:
         """The answer in the form that this gateway passes on to the client."""
@@ -74,8 +80,8 @@ class HttpApi:
     def read(self, event: Event, base_path: str) -> Request:
         """See Gateway. The stage begins the path, unless it is $default."""
         context = event["requestContext"]
-        method = context["http"].get("method")
-        path = event.get("rawPath") or context["http"].get("path") or "/"
+        method = _text(context["http"], "method")
+        path = _text(event, "rawPath") or _text(context["http"], "path") or "/"
 
         prefix = _stage(context, path)
         return _request(event, method, path, prefix, base_path)
@@ -95,14 +101,14 @@ class RestApi:
     def read(self, event: Event, base_path: str) -> Request:
         """See Gateway."""
         context = event["requestContext"]
-        inner = event.get("path") or "/"
-        path = context.get("path") or inner
+        inner = _text(event, "path") or "/"
+        path = _text(context, "path") or inner
 
         if inner != "/" and path.endswith(inner):
             prefix = path[: -len(inner)]
         else:
             prefix = _stage(context, path)
-        return _request(event, event.get("httpMethod"), path, prefix, base_path)
+        return _request(event, _text(event, "httpMethod"), path, prefix, base_path)
 
     def write(self, response: Response) -> Answer:
         """See Gateway."""
@@ -118,8 +124,8 @@ class LoadBalancer:
 
     def read(self, event: Event, base_path: str) -> Request:
         """See Gateway."""
-        path = event.get("path") or "/"
-        return _request(event, event.get("httpMethod"), path, "", base_path)
+        path = _text(event, "path") or "/"
+        return _request(event, _text(event, "httpMethod"), path, "", base_path)
 
     def write(self, response: Response) -> Answer:
         """See Gateway."""
@@ -142,19 +148,49 @@ class MultiValueLoadBalancer(LoadBalancer):
 ALL: Final[tuple[Gateway, ...]] = (MultiValueLoadBalancer(), LoadBalancer(), HttpApi(), RestApi())
 
 
-def _request(event: Event, method: str | None, path: str, prefix: str, base_path: str) -> Request:
+def _member(part: Event, name: str, kind: type[Kind]) -> Kind:
+    """A member of an event, empty where it is missing or null. Raises UnknownEvent."""
+    value = part.get(name)
+    if value is None:
+        return kind()
+
+    if not isinstance(value, kind):
+        raise UnknownEvent(
+            f"The HTTP event has {name!r} of type {type(value).__name__}, not {kind.__name__}."
+        )
+    return value
+
+
+def _text(part: Event, name: str) -> str:
+    """A member that is text. Raises UnknownEvent."""
+    return _encodable(name, _member(part, name, str))
+
+
+def _encodable(name: str, text: str) -> str:
+    """The text. Raises UnknownEvent for a lone surrogate, which no gateway can have received."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise UnknownEvent(f"The HTTP event has text that is not Unicode in {name!r}.") from None
+    return text
+
+
+def _request(event: Event, method: str, path: str, prefix: str, base_path: str) -> Request:
     if base_path and _is_under(path[len(prefix) :], base_path):
         prefix += base_path
-    return Request(str(method or "GET").upper(), path, prefix, _headers(event), _body(event))
+    return Request((method or "GET").upper(), path, prefix, _headers(event), _body(event))
 
 
 def _headers(event: Event) -> dict[str, str]:
-    single = event.get("headers") or {}
-    several = event.get("multiValueHeaders") or {}
+    single = _member(event, "headers", dict)
+    several = _member(event, "multiValueHeaders", dict)
 
     headers = {str(name).lower(): str(value) for name, value in single.items()}
     for name, values in several.items():
         headers[str(name).lower()] = ", ".join(map(str, values)) if isinstance(values, list) else ""
+
+    for name, value in headers.items():
+        _encodable("headers", name + value)
     return headers
 
 
@@ -163,7 +199,7 @@ def _stage(context: Event, path: str) -> str:
 
     A custom domain leaves it out. A stage that is named like a path of ours (v1) is then no prefix.
     """
-    stage = f"/{context.get('stage') or ''}"
+    stage = f"/{_text(context, 'stage')}"
     is_prefix = len(stage) > 1 and _is_under(path, stage) and path.rstrip("/") not in PATHS
     return stage if is_prefix else ""
 

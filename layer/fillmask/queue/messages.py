@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
 from fillmask import limits
-from fillmask.adapters import Answer, Context, Event
+from fillmask.adapters import Answer, Context, Event, milliseconds_left
 from fillmask.errors import FillMaskError, InvalidJson, InvalidRequest, UnreportableError
 from fillmask.problem import problem
 from fillmask.queue.results import BATCH_ENTRIES, Result, encode
@@ -70,7 +70,7 @@ class QueueAdapter:
         records = event.get("Records") if isinstance(event, dict) else None
         return isinstance(records, list) and (not records or any(map(_is_of_sqs, records)))
 
-    def answer(self, event: Event, context: Context) -> Answer:
+    def answer(self, event: Event, context: Context | None) -> Answer:
         """{"batchItemFailures": [{"itemIdentifier": messageId}, ...]} in the order of the records.
 
         Raises UnreportableError before anything is done when the failure of some record could not
@@ -78,11 +78,12 @@ class QueueAdapter:
         """
         messages = _messages(event["Records"])
         batch = _Batch(self._outcome, self._results)
-        slowest_ms = before_ms = 0
+        slowest_ms = before_ms = 0.0
 
         for message in messages:
-            left_ms = context.get_remaining_time_in_millis()
-            slowest_ms = max(slowest_ms, before_ms - left_ms)
+            left_ms = milliseconds_left(context)
+            if left_ms < before_ms:
+                slowest_ms = max(slowest_ms, before_ms - left_ms)
             before_ms = left_ms
             batch.take(message, in_time=left_ms >= RESERVE_MS + slowest_ms)
         batch.send()
