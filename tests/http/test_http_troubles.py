@@ -113,7 +113,7 @@ def test_numbers_that_are_not_finite_are_a_503_and_never_cached(
 
     kept: dict[str, bytes] = {}
     cache = MemoryCache(2**20, 60)
-    cache.put_many = kept.update  # type: ignore[method-assign]
+    cache.put_many = kept.update  # type: ignore[assignment, method-assign]
     service = loader()
     damaged = Service(service._engine, service._codec, cache)
 

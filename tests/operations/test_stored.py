@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from fillmask.cache.memory import MemoryCache
+from fillmask.operations.embed import HEADER
 from fillmask.operations.service import Service
 from support import embedded
 
@@ -128,7 +129,7 @@ def test_a_torn_answer_is_a_miss(change: Callable[[bytes], bytes]) -> None:
 
 
 def _with_vector(numbers: Sequence[float]) -> Callable[[bytes], bytes]:
-    return lambda value: value[:8] + np.array(numbers, dtype="<f4").tobytes()
+    return lambda value: value[: HEADER.size] + np.array(numbers, dtype="<f4").tobytes()
 
 
 @pytest.mark.parametrize(
@@ -140,8 +141,9 @@ def _with_vector(numbers: Sequence[float]) -> Callable[[bytes], bytes]:
         _with_vector([3.0e38] * 256),
         _with_vector([1.0]),
         _with_vector([*[0.0] * 256, 1.0]),
-        lambda value: b"\0" * 8 + value[8:],
-        lambda value: b"\1\0\0\0\xff\0\0\0" + value[8:],
+        lambda value: b"\0" * 12 + value[12:],
+        lambda value: b"\1\0\0\0\xff\0\0\0\0\0\0\0" + value[12:],
+        lambda value: value[:8] + b"\xff" * 4 + value[12:],
     ],
 )
 def test_a_poisoned_vector_is_a_miss(change: Callable[[bytes], bytes]) -> None:
