@@ -54,14 +54,18 @@ def is_in_gbk(folder: Path) -> None:
 CONFIGURATIONS: list[tuple[Change, str]] = [
     (lambda folder: (folder / "config.json").unlink(), "has no config.json"),
     (holds("config.json", "{"), "is not JSON"),
-    (says_in_config(model_type="roberta"), "only the BERT architecture"),
+    (
+        says_in_config(model_type="albert", architectures=["AlbertForMaskedLM"]),
+        "is a 'albert' model (AlbertForMaskedLM), and only these can be built: bert, ernie",
+    ),
+    (says_in_config(model_type="electra", embedding_size=32), "(embedding_size 32)"),
+    (says_in_config(model_type="roberta", pad_token_id="0"), "gives '0' as pad_token_id"),
     (says_in_config(position_embedding_type="relative_key"), "only absolute"),
     (says_in_config(hidden_act="silu"), "activation 'silu'"),
     (says_in_config(num_hidden_layers="2"), "gives '2' as num_hidden_layers"),
     (says_in_config(num_hidden_layers=0), "gives 0 as num_hidden_layers"),
     (says_in_config(layer_norm_eps=None), "gives None as layer_norm_eps"),
     (says_in_config(num_attention_heads=5), "not divisible by its 5 heads"),
-    (says_in_config(hidden_size=72), "only multiples of 16"),
     (
         lambda folder: positions(folder, 2),
         "has 2 positions, and [CLS], a token and [SEP] take 3",

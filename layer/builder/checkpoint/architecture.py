@@ -3,6 +3,7 @@
 An architecture is one value of the type Architecture; bert.py holds BERT's. Reads no file.
 """
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -71,6 +72,9 @@ class Fold(NamedTuple):
     into: str
     rows: str  # what config.json calls the number of rows
     usual_rows: int  # where it does not say
+    switch: str = (
+        ""  # what config.json calls the option that turns the table on or off, if it has one
+    )
 
 
 class Architecture(NamedTuple):
@@ -83,6 +87,11 @@ class Architecture(NamedTuple):
     prefixes: tuple[str, ...]  # that may begin every name, in this order
     endings: tuple[tuple[str, str], ...]  # old ones, and what replaces them
     aliases: tuple[tuple[str, str], ...]  # second names, and the tensor each stands for
+    activations: tuple[str, ...]
+    # Beginnings of names after that, as regular expressions, and BERT's own beginnings.
+    renames: tuple[tuple[str, str], ...] = ()
+    # The first position is the row behind the padding's id; the rows before it are never used.
+    positions_after_padding: bool = False
 
     def spelled(self, name: str) -> str:
         """The one spelling of a tensor's name."""
@@ -91,6 +100,8 @@ class Architecture(NamedTuple):
         for old, new in self.endings:
             if name.endswith(old):
                 name = name.removesuffix(old) + new
+        for pattern, beginning in self.renames:
+            name = re.sub(f"^{pattern}", beginning, name)
         return name
 
 

@@ -46,13 +46,24 @@ TOKEN_TYPES: Final = Fold(
     usual_rows=2,
 )
 
+# ERNIE 3.0's, and what is made of it: every text here has the first task. Converters often call the
+# result a BERT and keep the table.
+TASK_TYPES: Final = Fold(
+    table="embeddings.task_type_embeddings.weight",
+    into=TENSORS.positions,
+    rows="task_type_vocab_size",
+    usual_rows=3,
+    switch="use_task_id",
+)
+
 BERT: Final = Architecture(
     model_type="bert",
     config=CONFIG,
     tensors=TENSORS,
-    folds=(TOKEN_TYPES,),
-    prefixes=("module.", "bert."),
+    folds=(TOKEN_TYPES, TASK_TYPES),
+    prefixes=("module.", "bert.", "ernie."),
     # bert-base-chinese still has the names of TensorFlow.
     endings=(("LayerNorm.gamma", "LayerNorm.weight"), ("LayerNorm.beta", "LayerNorm.bias")),
     aliases=((HEAD + "decoder.bias", TENSORS.head_bias),),
+    activations=("gelu", "gelu_new", "relu"),
 )

@@ -4,16 +4,26 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from builder.checkpoint.architecture import Architecture, ConfigNames, Expected, Shape
+from builder.checkpoint.architecture import Architecture, ConfigNames, Expected, Fold, Shape
 from builder.checkpoint.bert import BERT
 from builder.checkpoint.errors import CheckpointError
 from builder.checkpoint.json_files import read_object
+from builder.checkpoint.relatives import ARCHITECTURES
 
-ACTIVATIONS: Final = ("gelu", "gelu_new", "relu")
 USUAL_ACTIVATION: Final = "gelu"
 USUAL_EPSILON: Final = 1e-12
 LEAST_POSITIONS: Final = 3  # [CLS], a token and [SEP]
-LEAST_BLOCK: Final = 16  # of MatMulNBits, which multiplies with the embedding table
+ROBERTA_PADDING: Final = 1  # the id where config.json does not say
+# What to take instead of an architecture that has no graph.
+NEAREST: Final = {
+    "albert": "The nearest is a bert of 4 or 6 layers, such as TinyBERT_4L_zh.",
+    "nezha": "The nearest is a bert or an ernie: nezha's positions are relative.",
+    "deberta-v2": "The nearest is a bert or an xlm-roberta: deberta's positions are relative.",
+    "mpnet": "The nearest is a bert such as all-MiniLM-L6-v2: mpnet's positions are relative.",
+    "modernbert": "The nearest is a bert: modernbert's positions are rotary.",
+    "new": "The nearest is bge-small-zh-v1.5, a bert: this one's positions are rotary.",
+}
+NEAREST_OF_ALL: Final = "The nearest is a bert of the same task."
 
 
 class Config(NamedTuple):
@@ -22,7 +32,10 @@ class Config(NamedTuple):
     architecture: Architecture
     shape: Shape
     tied: bool  # the head multiplies with the word embeddings
-    foldable: tuple[Expected, ...]  # the tables that are folded into others, where they are there
+    folds: tuple[Fold, ...]  # tables that are added to others, where they are there
+    foldable: tuple[Expected, ...]  # the same tables
+    demanded: frozenset[str]  # those of them that have to be there
+    unused_positions: int  # the rows of the position table before the first one that is used
 
 
 def read(folder: Path) -> Config:
@@ -30,19 +43,26 @@ def read(folder: Path) -> Config:
     path = folder / "config.json"
     config = read_object(path)
     architecture = _architecture(config, folder)
-    shape = _shape(config, architecture.config, folder)
+    shape = _shape(config, architecture, folder)
+    unused = _unused_positions(config, architecture, path)
+    shape = shape._replace(positions=shape.positions - unused)
 
     if why := misfit(shape, architecture.config):
         raise CheckpointError(f"{path} {why}.")
 
+    # A table that is switched off counts as one that nothing reads.
+    folds = tuple(fold for fold in architecture.folds if config.get(fold.switch) is not False)
     return Config(
         architecture,
         shape,
         tied=config.get("tie_word_embeddings") is not False,
+        folds=folds,
         foldable=tuple(
             Expected(fold.table, (config.get(fold.rows, fold.usual_rows), shape.hidden))
-            for fold in architecture.folds
+            for fold in folds
         ),
+        demanded=frozenset(fold.table for fold in folds if config.get(fold.switch)),
+        unused_positions=unused,
     )
 
 
@@ -57,19 +77,21 @@ def misfit(shape: Shape, names: ConfigNames) -> str | None:
             f"has a {names.hidden} of {shape.hidden}, which is not divisible by its "
             f"{shape.heads} heads"
         )
-    if shape.hidden % LEAST_BLOCK:
-        return (
-            f"has a {names.hidden} of {shape.hidden}, and only multiples of {LEAST_BLOCK} "
-            "can be built"
-        )
     return None
 
 
 def _architecture(config: Mapping[str, Any], folder: Path) -> Architecture:
     kind = config.get("model_type", BERT.model_type)
-    if kind != BERT.model_type:
+    if kind not in ARCHITECTURES:
         raise CheckpointError(
-            f"{folder} is a {kind!r} model, and only the BERT architecture can be built."
+            f"{folder} is a {kind!r} model{_class_name(config)}, and only these can be built: "
+            f"{', '.join(ARCHITECTURES)}. {NEAREST.get(kind, NEAREST_OF_ALL)}"
+        )
+    if config.get("embedding_size", config.get("hidden_size")) != config.get("hidden_size"):
+        raise CheckpointError(
+            f"{folder} has embeddings narrower or wider than its layers (embedding_size "
+            f"{config['embedding_size']!r}), and only equal ones can be built, as in the "
+            "discriminator of an ELECTRA base."
         )
 
     positions = config.get("position_embedding_type", "absolute")
@@ -77,14 +99,31 @@ def _architecture(config: Mapping[str, Any], folder: Path) -> Architecture:
         raise CheckpointError(
             f"{folder} uses {positions!r} position embeddings, and only absolute ones can be built."
         )
-    return BERT
+    return ARCHITECTURES[kind]
 
 
-def _shape(config: Mapping[str, Any], names: ConfigNames, folder: Path) -> Shape:
+def _class_name(config: Mapping[str, Any]) -> str:
+    classes = config.get("architectures")
+    return f" ({classes[0]})" if isinstance(classes, list) and classes else ""
+
+
+def _unused_positions(config: Mapping[str, Any], architecture: Architecture, path: Path) -> int:
+    """RoBERTa's first position is the row behind the padding's id."""
+    if not architecture.positions_after_padding:
+        return 0
+
+    padding = config.get("pad_token_id", ROBERTA_PADDING)
+    if type(padding) is not int or padding < 0:
+        raise CheckpointError(f"{path} gives {padding!r} as pad_token_id, which is no token's id.")
+    return padding + 1
+
+
+def _shape(config: Mapping[str, Any], architecture: Architecture, folder: Path) -> Shape:
+    names, known = architecture.config, architecture.activations
     activation = config.get(names.activation, USUAL_ACTIVATION)
-    if activation not in ACTIVATIONS:
+    if activation not in known:
         raise CheckpointError(
-            f"{folder} uses the activation {activation!r}; known are {', '.join(ACTIVATIONS)}."
+            f"{folder} uses the activation {activation!r}; known are {', '.join(known)}."
         )
 
     path = folder / "config.json"

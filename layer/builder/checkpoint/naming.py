@@ -15,13 +15,20 @@ class Renamed(Mapping[str, Array]):
     """Float32 tensors, by the one spelling of their names.
 
     A decoder that is `tied` to the word embeddings has no matrix of its own, whatever the file
-    holds: it may be a leftover of training.
+    holds: it may be a leftover of training. The first `unused_positions` of the position table are
+    left away.
     """
 
     def __init__(
-        self, stored: Mapping[str, Array], architecture: Architecture, *, tied: bool
+        self,
+        stored: Mapping[str, Array],
+        architecture: Architecture,
+        *,
+        tied: bool,
+        unused_positions: int = 0,
     ) -> None:
         self._stored = stored
+        self._positions, self._unused_positions = architecture.tensors.positions, unused_positions
         self._stored_names = {architecture.spelled(name): name for name in stored}
 
         if tied:
@@ -31,7 +38,8 @@ class Renamed(Mapping[str, Array]):
                 self._stored_names.setdefault(name, self._stored_names[alias])
 
     def __getitem__(self, name: str) -> Array:
-        return np.asarray(self._stored[self._stored_names[name]], dtype=np.float32)
+        tensor = np.asarray(self._stored[self._stored_names[name]], dtype=np.float32)
+        return tensor[self._unused_positions :] if name == self._positions else tensor
 
     def __contains__(self, name: object) -> bool:
         return name in self._stored_names  # without reading the tensor

@@ -5,7 +5,7 @@ Does not fetch (hub.py) and does not convert (builder/graph).
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,10 @@ from builder.checkpoint.errors import CheckpointError
 from builder.checkpoint.naming import Folded, Renamed
 from builder.checkpoint.tensors import Array
 from builder.checkpoint.wordpiece import WordPiece
+
+ENCODER: Final = ("embeddings", "encoder.")  # begin the names of its tensors
+# Rows of 0, 1, 2 ... and of zeros that some versions of transformers save.
+COUNTERS: Final = ("embeddings.position_ids", "embeddings.token_type_ids")
 
 
 class Checkpoint(NamedTuple):
@@ -40,16 +44,22 @@ class Checkpoint(NamedTuple):
         architecture, shape = described.architecture, described.shape
 
         stored = weights.open_folder(folder)
-        tensors = Renamed(stored, architecture, tied=described.tied)
+        tensors = Renamed(
+            stored,
+            architecture,
+            tied=described.tied,
+            unused_positions=described.unused_positions,
+        )
         tokenizer = wordpiece.read(folder)
 
         _check_vocabulary(tensors, described, len(tokenizer.tokens))
         _check(tensors, encoder_tensors(architecture.tensors, shape))
-        _check(tensors, (table for table in described.foldable if table.name in tensors))
+        _check(tensors, _tables(tensors, described))
+        _check_unread(tensors, described)
         if head:
             _check_head(tensors, described)
 
-        folded = Folded(tensors, architecture.folds)
+        folded = Folded(tensors, described.folds)
         return cls(shape, folded, tokenizer.padded(shape.vocabulary))
 
 
@@ -65,6 +75,24 @@ def _check_vocabulary(tensors: Mapping[str, Array], described: Config, tokens: i
             f"The vocabulary does not fit: {tokens} tokens, {sum(rows)} embeddings, "
             f"vocab_size {vocabulary}."
         )
+
+
+def _tables(tensors: Mapping[str, Array], described: Config) -> list[Expected]:
+    """The tables to be folded that are there or have to be."""
+    wanted = described.demanded | frozenset(tensors)
+    return [table for table in described.foldable if table.name in wanted]
+
+
+def _check_unread(tensors: Mapping[str, Array], described: Config) -> None:
+    """Raises CheckpointError for a tensor of the encoder that the graph would leave out."""
+    names, shape = described.architecture.tensors, described.shape
+    read = {tensor.name for tensor in [*encoder_tensors(names, shape), *described.foldable]}
+    for name in tensors:
+        if name.startswith(ENCODER) and name not in read and name not in COUNTERS:
+            raise CheckpointError(
+                f"The checkpoint has a tensor {name}, which a {described.architecture.model_type} "
+                "of the sizes in config.json does not have: its answers would be others without it."
+            )
 
 
 def _check_head(tensors: Mapping[str, Array], described: Config) -> None:

@@ -28,6 +28,7 @@ ZERO_POINT: Final = 128  # of values of either sign
 LOW_ZERO_POINT: Final = 24
 TINY: Final = 1e-12  # the smallest scale, so that rows and channels of zeros divide by something
 BLOCK_SIZES: Final = (256, 128, 64, 32, 16)  # that MatMulNBits knows
+USUAL_BLOCK: Final = 32  # where none of them divides the hidden size
 
 
 class PairSafeInt8:
@@ -39,6 +40,7 @@ class PairSafeInt8:
 
     def __init__(self, peaks: Mapping[str, float]) -> None:
         self._peaks = peaks
+        self._widths: dict[str, int] = {}  # of the tables, without what fills their last blocks
 
     def prepare(self, w: Writer, x: str, *, floor: float | None = None) -> Rows:
         """u8; with a known floor nearly all 255 levels serve."""
@@ -75,6 +77,7 @@ class PairSafeInt8:
     def store_table(self, w: Writer, name: str, weight: Array) -> None:
         """Blocks of one scale each along the hidden axis: [V, blocks, size], as in MatMulNBits."""
         values, scales = blocked(weight)
+        self._widths[name] = weight.shape[1]
         w.constant(f"{name}.blocks", values)
         w.constant(f"{name}.block_scales", scales)
 
@@ -89,13 +92,18 @@ class PairSafeInt8:
         rows = w.op("Mul", w.op("Sub", values, zero), scales)
 
         _, count, size = w.initializers[f"{name}.blocks"].dims
-        return w.op("Reshape", rows, w.integers("table_rows", -1, count * size))
+        rows = w.op("Reshape", rows, w.integers("table_rows", -1, count * size))
+        width = self._widths[name]
+        if width == count * size:
+            return rows
+        start, end, axis = (w.integers(f"table_{at}", at) for at in (0, width, 1))
+        return w.op("Slice", rows, start, end, axis)
 
     def project(self, w: Writer, name: str, x: str, bias: Array) -> str:
         """MatMulNBits, INT8 accumulation (accuracy level 4). Its kernel for an odd last row rounds
         differently from the one for row pairs, so callers pass an even number of rows.
         """
-        vocabulary, count, size = w.initializers[f"{name}.blocks"].dims
+        vocabulary, _, size = w.initializers[f"{name}.blocks"].dims
         return w.op(
             "MatMulNBits",
             x,
@@ -105,7 +113,7 @@ class PairSafeInt8:
             "",
             w.constant(f"{name}.bias", bias),
             domain=CONTRIB,
-            K=count * size,
+            K=self._widths[name],
             N=vocabulary,
             bits=8,
             block_size=size,
@@ -142,10 +150,14 @@ def pair_safe(weight: Array) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float
 
 
 def blocked(weight: Array) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32]]:
-    """u8 values [V, blocks, size] around ZERO_POINT and their scales [V, blocks]."""
+    """u8 values [V, blocks, size] around ZERO_POINT and their scales [V, blocks].
+
+    Where no size divides the width, zeros fill the last block.
+    """
     rows, hidden = weight.shape
-    size = next(size for size in BLOCK_SIZES if hidden % size == 0)
-    blocks = weight.reshape(rows, hidden // size, size)
+    size = next((size for size in BLOCK_SIZES if hidden % size == 0), USUAL_BLOCK)
+    filled = np.pad(weight, ((0, 0), (0, -hidden % size)))
+    blocks = filled.reshape(rows, -1, size)
 
     scales = np.maximum(np.abs(blocks).max(axis=-1) / LEVELS, TINY).astype(np.float32)
     values = np.rint(blocks / scales[..., None]) + ZERO_POINT
