@@ -15,7 +15,8 @@ class Renamed(Mapping[str, Array]):
     """Float32 tensors, by the one spelling of their names.
 
     A decoder that is `tied` to the word embeddings has no matrix of its own, whatever the file
-    holds: it may be a leftover of training. The first `unused_positions` of the position table are
+    holds: it may be a leftover of training. One that is not tied has its own bias too, and the
+    other one in the file was never trained. The first `unused_positions` of the position table are
     left away.
     """
 
@@ -34,8 +35,8 @@ class Renamed(Mapping[str, Array]):
         if tied:
             self._stored_names.pop(architecture.tensors.decoder, None)
         for alias, name in architecture.aliases:
-            if alias in self._stored_names:
-                self._stored_names.setdefault(name, self._stored_names[alias])
+            if alias in self._stored_names and not (tied and name in self._stored_names):
+                self._stored_names[name] = self._stored_names[alias]
 
     def __getitem__(self, name: str) -> Array:
         tensor = np.asarray(self._stored[self._stored_names[name]], dtype=np.float32)
