@@ -60,5 +60,5 @@ def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
 
     A busy machine and a young Java must not turn such a test into one of a time-out.
     """
-    for name in ("TIMEOUT_SECONDS", "READ_SECONDS", "WRITE_SECONDS"):
+    for name in ("TIMEOUT_SECONDS", "READ_SECONDS", "WRITE_SECONDS", "SLOW_CALL_SECONDS"):
         monkeypatch.setattr(cache_table, name, 30)

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 
 import pytest
 
-from fillmask.cache.breaker import PAUSE_SECONDS
+from fillmask.cache.breaker import PAUSE_SECONDS, Breaker
 from fillmask.cache.item import SCHEMA
 from fillmask.cache.table import ROUND_WAITS, TableCache
 from support import sick_tables
@@ -131,6 +131,53 @@ def test_a_table_that_does_not_exist(
     assert opened.calls == calls
     (warning,) = warnings(caplog)
     assert warning.endswith("ResourceNotFoundException")
+
+
+class Slow:
+    """A table that answers everything, each call after so many seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.calls = 0
+
+    def _answer(self, **_: object) -> dict[str, object]:
+        self.calls += 1
+        time.sleep(self.seconds)
+        return {"Responses": {}, "UnprocessedKeys": {}, "UnprocessedItems": {}}
+
+    batch_get_item = batch_write_item = _answer
+
+
+def test_a_slow_table_costs_half_a_second_once(
+    clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = Slow(0.19)
+    cache = TableCache(client, "answers", TTL, breaker=Breaker("The cache table", clock))
+    assert 0.35 < request(cache) < 0.5
+    assert request(cache) < 0.1
+    assert client.calls == 2
+    clock.now += PAUSE_SECONDS + 1
+    request(cache)
+    request(cache)
+    assert client.calls == 3, "one try after a pause, whose slow success does not close the breaker"
+    assert warnings(caplog) == [
+        "The cache table is left out until it recovers: its answers are slow"
+    ]
+
+    clock.now += 2 * PAUSE_SECONDS + 1
+    client.seconds = 0
+    request(cache)
+    request(cache)
+    assert client.calls == 7, "in use again"
+
+
+def test_many_quick_calls_are_not_slow(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+    client = Slow(0.03)
+    cache = TableCache(client, "answers", TTL, breaker=Breaker("The cache table", clock))
+    for _ in range(3):
+        cache.put_many({str(number): b"1" for number in range(256)})
+    assert client.calls == 33
+    assert warnings(caplog) == []
 
 
 NOTHING_READ = b'{"UnprocessedKeys": {"answers": {"Keys": [{"k": {"S": "a"}}]}}}'

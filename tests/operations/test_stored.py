@@ -141,9 +141,9 @@ def _with_vector(numbers: Sequence[float]) -> Callable[[bytes], bytes]:
         _with_vector([3.0e38] * 256),
         _with_vector([1.0]),
         _with_vector([*[0.0] * 256, 1.0]),
-        lambda value: b"\0" * 12 + value[12:],
-        lambda value: b"\1\0\0\0\xff\0\0\0\0\0\0\0" + value[12:],
-        lambda value: value[:8] + b"\xff" * 4 + value[12:],
+        lambda value: b"\0" * HEADER.size + value[HEADER.size :],
+        lambda value: HEADER.pack(1, 255, 0) + value[HEADER.size :],
+        lambda value: HEADER.pack(4, 1, 99) + value[HEADER.size :],
     ],
 )
 def test_a_poisoned_vector_is_a_miss(change: Callable[[bytes], bytes]) -> None:

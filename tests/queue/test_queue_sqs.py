@@ -10,7 +10,13 @@ import pytest
 
 from fillmask.errors import EngineUnavailable
 from fillmask.queue.messages import QueueAdapter
-from fillmask.queue.results import BATCH_BYTES, RESULT_BYTES, Result, ResultQueue, encode
+from fillmask.queue.results import (
+    BATCH_BYTES,
+    RESULT_BYTES,
+    Result,
+    ResultQueue,
+    encode,
+)
 from support import sick_tables
 from support.queue_doubles import GOOD, Answerer, Json, event, failures, plenty
 from support.samples import sample_event

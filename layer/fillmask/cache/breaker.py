@@ -8,6 +8,7 @@ from typing import Final
 
 PAUSE_SECONDS: Final = 10.0
 LONGEST_PAUSE_SECONDS: Final = 300.0
+SLOW_IN_A_ROW: Final = 2  # successes that together cost what one time-out does
 
 log = logging.getLogger("fillmask")
 
@@ -24,6 +25,7 @@ class Breaker:
         self._lock = Lock()
         self._opened_at: float | None = None
         self._pause = PAUSE_SECONDS
+        self._slow = 0  # slow successes since the last quick one
 
     def allows(self) -> bool:
         """Whether to try now. After a pause one caller may; the others wait once more."""
@@ -48,9 +50,19 @@ class Breaker:
         if first:
             log.warning("%s is left out until it recovers: %s", self._name, reason)
 
+    def slow(self, reason: str) -> None:
+        """A success that took too long: SLOW_IN_A_ROW of them are a failure, and so is a retry."""
+        with self._lock:
+            self._slow += 1
+            enough = self._slow >= SLOW_IN_A_ROW or self._opened_at is not None
+
+        if enough:
+            self.failed(reason)
+
     def succeeded(self) -> None:
         """Closes the breaker."""
         with self._lock:
+            self._slow = 0
             recovered = self._opened_at is not None
             self._opened_at = None
 

@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from threading import Lock, Thread
 from typing import Final
 
+from fillmask import aws
 from fillmask.cache import item
 from fillmask.cache.breaker import Breaker
-from fillmask.cache.table import TableCache, reason_for
+from fillmask.cache.table import TableCache
 
 PENDING_ITEMS: Final = 100  # four writes of 25: what one write's deadline has room for
 PENDING_BYTES: Final = 4 * 1024 * 1024
@@ -59,7 +60,7 @@ class LazyTableCache:
             try:
                 table = self._connect()
             except Exception as error:  # noqa: BLE001  no region, no SDK, ...: answers do without
-                self._breaker.failed(reason_for(error))
+                self._breaker.failed(aws.reason_for(error))
                 return
 
             self._breaker.succeeded()
@@ -92,7 +93,7 @@ class LazyTableCache:
         try:
             Thread(target=self._connect_and_flush, name="cache-table", daemon=True).start()
         except RuntimeError as error:  # there is no thread to be had
-            self._breaker.failed(reason_for(error))
+            self._breaker.failed(aws.reason_for(error))
 
     def _connect_and_flush(self) -> None:
         # Another write may never come, so what is held is written as soon as there is a table.

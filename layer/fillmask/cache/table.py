@@ -1,14 +1,15 @@
 """The shared cache in a DynamoDB table. A failing table delays a request once and never fails it.
 
 A call of the client has a short time-out and is tried at most twice; a read or a write as a whole
-has a deadline; and after a failure a breaker leaves the table alone for a while. Nothing here
-imports the AWS SDK before connect() is called; lazy.py says when that is.
+has a deadline; and after a failure a breaker leaves the table alone for a while. Answers that are
+slow count as failures. Nothing here imports the AWS SDK before connect() is called; lazy.py says
+when that is.
 """
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from threading import Thread
+from math import ceil
 from typing import TYPE_CHECKING, Any, Final
 
 from fillmask import aws
@@ -26,6 +27,9 @@ WRITE_ITEMS: Final = 25  # of one BatchWriteItem
 TIMEOUT_SECONDS: Final = 0.2
 READ_SECONDS: Final = 0.5
 WRITE_SECONDS: Final = 0.45
+
+# Mean of the calls of a read or a write. A healthy table takes a tenth of it.
+SLOW_CALL_SECONDS: Final = 0.1
 
 # Before each question about what the table left unprocessed, the first question included.
 ROUND_WAITS: Final = (0.0, 0.02, 0.04, 0.08)
@@ -55,7 +59,9 @@ class TableCache:
         """The fresh values by key; on trouble, those that came before it."""
         found: dict[str, bytes] = {}
         if keys:
-            self._guarded(READ_SECONDS, partial(self._read, list(dict.fromkeys(keys)), found))
+            distinct = list(dict.fromkeys(keys))
+            calls = ceil(len(distinct) / READ_KEYS)
+            self._guarded(READ_SECONDS, calls, partial(self._read, distinct, found))
         return dict(found)  # a copy, because work that was given up on may still add to `found`
 
     def put_many(self, items: Mapping[str, bytes]) -> None:
@@ -65,20 +71,25 @@ class TableCache:
             item.pack(key, value, expires) for key, value in items.items() if item.fits(key, value)
         ]
         if packed:
-            self._guarded(WRITE_SECONDS, partial(self._write, packed))
+            calls = ceil(len(packed) / WRITE_ITEMS)
+            self._guarded(WRITE_SECONDS, calls, partial(self._write, packed))
 
     def close(self) -> None:
         """Closes the client's connections."""
         self._client.close()
 
-    def _guarded(self, seconds: float, work: Callable[[float], None]) -> None:
-        """Does the work, unless the breaker is open, and tells the breaker how it went."""
+    def _guarded(self, seconds: float, calls: int, work: Callable[[float], None]) -> None:
+        """Does the work of so many calls and tells the breaker how it went, unless that is open."""
         if not self._breaker.allows():
             return
 
-        trouble = _trouble(seconds, work)
+        start = time.monotonic()
+        trouble = aws.trouble(seconds, work)
+
         if trouble:
             self._breaker.failed(trouble)
+        elif time.monotonic() - start > SLOW_CALL_SECONDS * calls:
+            self._breaker.slow("its answers are slow")
         else:
             self._breaker.succeeded()
 
@@ -122,46 +133,12 @@ def build_client() -> "BaseClient":
     return aws.client("dynamodb", connect_seconds=TIMEOUT_SECONDS, read_seconds=TIMEOUT_SECONDS)
 
 
-def reason_for(error: Exception) -> str:
-    """The name of an error without its message: botocore's messages may quote what was sent."""
-    response = getattr(error, "response", None) or {}
-    code = response.get("Error", {}).get("Code")
-    return f"{type(error).__name__} {code}" if code else type(error).__name__
-
-
 class UnprocessedError(Exception):
     """The table keeps handing back part of what it was asked: it is throttling."""
 
 
 class NotAnAnswerError(Exception):
     """What answered is not DynamoDB: botocore reads any page with status 200 as an empty answer."""
-
-
-def _trouble(seconds: float, work: Callable[[float], None]) -> str | None:
-    """Why the work was not done within so many seconds; None when it was.
-
-    The client's time-outs bound one wait for one packet. Only a thread bounds a slow name server,
-    a refresh of credentials or an answer that trickles in, so the work gets one and may be left
-    behind.
-    """
-    deadline = time.monotonic() + seconds
-    outcome: list[str | None] = []
-
-    def attempt() -> None:
-        try:
-            work(deadline)
-            outcome.append(None)
-        except Exception as error:  # noqa: BLE001  whatever it was, answers do without it
-            outcome.append(reason_for(error))
-
-    thread = Thread(target=attempt, daemon=True)
-    try:
-        thread.start()
-    except RuntimeError as error:  # there is no thread to be had
-        return reason_for(error)
-
-    thread.join(seconds)
-    return outcome[0] if outcome else f"no answer within {seconds} s"
 
 
 def _rounds(

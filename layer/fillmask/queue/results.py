@@ -1,11 +1,14 @@
 """The queue that receives the answers to queue messages: encoding, batches, order, a second try.
 
-It knows SQS and nothing of requests. The client is built with the first batch, so that a function
-without a result queue never imports the AWS SDK.
+It knows SQS and nothing of requests. Whatever SQS, the network or the credentials do, sending takes
+SEND_SECONDS at most; a late result counts as not accepted, and its message comes again. The client
+is built with the first batch, so that a function without a result queue never imports the AWS SDK.
 """
 
 import json
+import logging
 import re
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, Final, NamedTuple, Protocol
@@ -17,11 +20,14 @@ BATCH_ENTRIES: Final = 10
 BATCH_BYTES: Final = 1024 * 1024  # of one message, and of all messages of a batch
 RESULT_BYTES: Final = limits.MAX_RESULT_BYTES
 ATTRIBUTE_BYTES: Final = BATCH_BYTES - RESULT_BYTES  # more than the attributes of one message take
+SEND_SECONDS: Final = 1.8  # of one send(), the client's construction included
 CONNECT_SECONDS: Final = 0.3
 READ_SECONDS: Final = 0.6
 
 # SQS refuses these; JSON escapes control characters.
 _NOT_IN_XML: Final = re.compile("[\ud800-\udfff\ufffe\uffff]")
+
+log = logging.getLogger("fillmask")
 
 Entry = dict[str, Any]  # of a batch, as SQS takes it
 
@@ -55,29 +61,50 @@ class ResultQueue:
 
     def send(self, results: Sequence[Result]) -> set[str]:
         """Sends with one retry; the ids of the messages whose results were not accepted."""
-        refused = [self._deliver(batch) for batch in _batches(results)]
-        return {result.message_id for batch in refused for result in batch}
+        accepted: set[str] = set()
 
-    def _deliver(self, batch: list[Result]) -> list[Result]:
-        """What was not accepted at the second try either."""
-        left, refused_whole = self._try(batch)
+        def deliver_all(deadline: float) -> None:
+            for batch in _batches(results):
+                self._deliver(batch, accepted, deadline)
+
+        # Work that is left behind may still send. Its messages come again, and SQS promises no
+        # more than that a message arrives at least once; in a FIFO queue the second is dropped.
+        trouble = aws.trouble(SEND_SECONDS, deliver_all)
+        if trouble:
+            log.warning("queue: the results were not all sent: %s", trouble)
+
+        return {result.message_id for result in results} - frozenset(accepted)
+
+    def _deliver(self, batch: list[Result], accepted: set[str], deadline: float) -> None:
+        """Sends a batch with one retry, and adds what was accepted."""
+        left, refused_whole = self._try(batch, accepted, deadline)
 
         # One entry that SQS does not like makes it refuse the request: the others go without it.
         if refused_whole and len(batch) > 1:
-            left_alone = [self._try([result])[0] for result in batch]
-            return [result for left in left_alone for result in left]
-        return self._try(left)[0] if left else []
+            for result in batch:
+                self._try([result], accepted, deadline)
+        elif left:
+            self._try(left, accepted, deadline)
 
-    def _try(self, batch: list[Result]) -> tuple[list[Result], bool]:
-        """What was not accepted, and whether SQS answered that it refuses the whole batch."""
+    def _try(
+        self, batch: list[Result], accepted: set[str], deadline: float
+    ) -> tuple[list[Result], bool]:
+        """What was not accepted, and whether SQS answered that it refuses the whole batch.
+
+        Raises TimeoutError after the deadline.
+        """
+        if time.monotonic() >= deadline:
+            raise TimeoutError
+
         entries = [self._entry(str(number), result) for number, result in enumerate(batch)]
         try:
             answer = self._client.send_message_batch(QueueUrl=self._url, Entries=entries)
         except Exception as error:  # noqa: BLE001  (whatever it is, it may pass)
             return batch, bool(getattr(error, "response", None))  # time-outs have one too: None
 
-        accepted = {success["Id"] for success in answer.get("Successful", ())}
-        left = [result for number, result in enumerate(batch) if str(number) not in accepted]
+        taken = {success["Id"] for success in answer.get("Successful", ())}
+        left = [result for number, result in enumerate(batch) if str(number) not in taken]
+        accepted.update(result.message_id for result in batch if result not in left)
         return left, False
 
     def _entry(self, entry_id: str, result: Result) -> Entry:
