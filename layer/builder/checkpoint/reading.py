@@ -9,12 +9,13 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from builder.checkpoint import config, weights, wordpiece
+from builder.checkpoint import config, unigram, weights, wordpiece
 from builder.checkpoint.architecture import Expected, Shape, encoder_tensors, head_tensors
 from builder.checkpoint.config import Config
 from builder.checkpoint.errors import CheckpointError
 from builder.checkpoint.naming import Folded, Renamed
 from builder.checkpoint.tensors import Array
+from builder.checkpoint.unigram import Unigram
 from builder.checkpoint.wordpiece import WordPiece
 
 ENCODER: Final = ("embeddings", "encoder.")  # begin the names of its tensors
@@ -31,7 +32,7 @@ class Checkpoint(NamedTuple):
 
     shape: Shape
     tensors: Mapping[str, Array]
-    wordpiece: WordPiece
+    wordpiece: WordPiece | Unigram  # the second for embeddings alone
 
     @classmethod
     def load(cls, folder: Path, *, head: bool = True) -> "Checkpoint":
@@ -50,7 +51,7 @@ class Checkpoint(NamedTuple):
             tied=described.tied,
             unused_positions=described.unused_positions,
         )
-        tokenizer = wordpiece.read(folder)
+        tokenizer = _tokenizer(folder, head=head)
 
         _check_vocabulary(tensors, described, len(tokenizer.tokens))
         _check(tensors, encoder_tensors(architecture.tensors, shape))
@@ -61,6 +62,17 @@ class Checkpoint(NamedTuple):
 
         folded = Folded(tensors, described.folds)
         return cls(shape, folded, tokenizer.padded(shape.vocabulary))
+
+
+def _tokenizer(folder: Path, *, head: bool) -> WordPiece | Unigram:
+    if not unigram.found(folder):
+        return wordpiece.read(folder)
+    if head:
+        raise CheckpointError(
+            f"{folder} has a Unigram tokenizer, which can be built for embeddings alone: "
+            "--task embed. Masks are filled with WordPiece."
+        )
+    return unigram.read(folder)
 
 
 def _check_vocabulary(tensors: Mapping[str, Array], described: Config, tokens: int) -> None:

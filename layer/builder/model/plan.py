@@ -2,11 +2,12 @@
 
 from typing import Literal, NamedTuple
 
-from builder.checkpoint import pooling, wordpiece
+from builder.checkpoint import pooling, unigram, wordpiece
 from builder.checkpoint.hub import Source
 from builder.checkpoint.pooling import Recipe
 from builder.checkpoint.reading import Checkpoint
-from builder.checkpoint.wordpiece import RuntimeTokenizer
+from builder.checkpoint.unigram import Unigram
+from builder.checkpoint.wordpiece import RuntimeTokenizer, WordPiece
 from builder.model.progress import say
 from fillmask.model.manifest import Pooling
 
@@ -56,8 +57,15 @@ def draw_up(source: Source, task: Task) -> Plan:
         )
     if recipe:
         say(f"pooling: {recipe.pooling.mode}, from {recipe.origin}; {recipe.length}")
-    if recipe and recipe.lowercase and not tokens.normaliser.lowercase:
-        tokens = tokens._replace(normaliser=tokens.normaliser.folding_capitals())
+    return Plan(source, checkpoint, _tokenizer(tokens, recipe), recipe)
 
-    tokenizer = wordpiece.write(tokens, needs_mask=recipe is None)
-    return Plan(source, checkpoint, tokenizer, recipe)
+
+def _tokenizer(tokens: WordPiece | Unigram, recipe: Recipe | None) -> RuntimeTokenizer:
+    """The run-time tokenizer; a recipe may ask for capitals to be folded."""
+    folds = recipe is not None and recipe.lowercase
+    if isinstance(tokens, Unigram):
+        return unigram.write(tokens.folding_capitals() if folds else tokens)
+
+    if folds and not tokens.normaliser.lowercase:
+        tokens = tokens._replace(normaliser=tokens.normaliser.folding_capitals())
+    return wordpiece.write(tokens, needs_mask=recipe is None)
