@@ -223,7 +223,9 @@ task_test() {
   for folder in $folders; do
     case $folder in
       model) install $VENV tests/model/requirements.txt --no-deps ;;
-      deploy) install .build/sam-venv tests/deploy/requirements.txt ;;
+      deploy)
+        install .build/sam-venv tests/deploy/requirements.txt
+        install .build/pipelines-venv tests/deploy/requirements-pipelines.txt --no-deps ;;
     esac
   done
   if [ $# -gt 0 ]; then

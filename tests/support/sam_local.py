@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from builder.layers import commands
@@ -23,19 +24,24 @@ ENVIRONMENT: Final = {
 }
 
 
+def project() -> Path:
+    """A folder with the template, what `./build.sh layer` makes, and what its commands name."""
+    folder = BUILD / "sam-local"
+    options = ["--python", PLATFORM.python, "--arch", PLATFORM.arch]
+    assert assemble([*options, "--model", str(MODEL), "--out", str(folder / ".build")]) == 0
+    for name in ("template.yaml", commands.NOTHING_AT_AWS, commands.EVENT):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, folder / name)
+    return folder
+
+
 class SamLocal:
     """A copy of what SAM reads, and the CLI run there beside an engine."""
 
     def __init__(self, engine: Engine) -> None:
-        """Assemble the layers; the engine has AWS's base image, or what stands in for it."""
+        """The engine has AWS's base image, or what stands in for it."""
         self.engine = engine
-        self.folder = BUILD / "sam-local"
-        options = ["--python", PLATFORM.python, "--arch", PLATFORM.arch]
-        built = ["--model", str(MODEL), "--out", str(self.folder / ".build")]
-        assert assemble([*options, *built]) == 0
-        for name in ("template.yaml", commands.NOTHING_AT_AWS, commands.EVENT):
-            (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, self.folder / name)
+        self.folder = project()
 
     def invoke(self) -> Any:
         """The answer to the command that `./build.sh layer` prints."""
