@@ -107,7 +107,6 @@ VOCABULARIES: list[tuple[Change, str]] = [
     (says_in_config(vocab_size=201), "does not fit"),
     (has_tensor(WORDS, lambda value: value[1:].copy()), "does not fit"),
     (has_lines(lambda lines: [*lines[:-1], "more", ""]), "does not fit"),
-    (has_lines(lambda lines: [*lines[:-2], lines[-3], ""]), "lists a token twice"),
     (
         has_lines(lambda lines: ["[M]" if line == "[MASK]" else line for line in lines]),
         "has no [MASK]",

@@ -1,7 +1,8 @@
 """WordPiece: what a checkpoint says of it, and the run-time tokenizer.json that is written.
 
-That file differs from Hugging Face's on purpose in two places. Only the mask is an added token, so
-a typed [CLS] or [SEP] stays text. And what lies outside of Unicode's first plane (emoji, ideographs
+That file differs from Hugging Face's on purpose in two places. Of the
+control tokens only the mask is an added token, so a typed [CLS] or [SEP] stays text; tokens that a
+fine-tune added are tokens. And what lies outside of Unicode's first plane (emoji, ideographs
 of the later extensions that BERT's list of Chinese characters leaves out) stands alone, one
 character a word, instead of making one unknown word with its neighbours.
 """
@@ -16,6 +17,8 @@ import numpy.typing as npt
 from tokenizers import AddedToken, Regex, Tokenizer, models, pre_tokenizers
 from tokenizers.normalizers import BertNormalizer
 
+from builder.checkpoint import added, pipeline
+from builder.checkpoint.added import Added
 from builder.checkpoint.errors import CheckpointError
 from builder.checkpoint.json_files import read_object, read_object_if_any
 from fillmask.model.manifest import NO_TOKEN, Special
@@ -35,6 +38,9 @@ CONTROL: Final = re.compile(r"\[[^\]]+\]|<[^>]+>")  # [PAD], [unused12], <S>: ne
 CAPITAL: Final = re.compile(r"[A-Z]")
 # Begins the made-up token of an embedding that has none: a control token, so never a candidate.
 PADDING: Final = "[unused_pad"
+# Begins the made-up token of a row that a later line of the vocabulary repeats. The last one wins,
+# as in transformers.
+REPEATED: Final = "[unused_repeated"
 
 
 class Normaliser(NamedTuple):
@@ -50,10 +56,11 @@ class Normaliser(NamedTuple):
 
 
 class WordPiece(NamedTuple):
-    """A checkpoint's tokenizer: its tokens by id, and its normaliser."""
+    """A checkpoint's tokenizer: its tokens by id, its normaliser, and what a fine-tune added."""
 
     tokens: list[str]
     normaliser: Normaliser
+    added: tuple[Added, ...] = ()  # their contents are among the tokens
 
     def padded(self, count: int) -> "WordPiece":
         """With made-up tokens at the end, so that there are `count` of them."""
@@ -79,30 +86,27 @@ def read(folder: Path) -> WordPiece:
 
     Raises CheckpointError where there is neither, or another kind of tokenizer.
     """
-    normaliser = _normaliser(folder)
     words, described = folder / "vocab.txt", folder / "tokenizer.json"
-    if words.exists():
-        return WordPiece(_lines(words), normaliser)
-    if not described.exists():
+    if not words.exists() and not described.exists():
         raise CheckpointError(f"{folder} has neither {words.name} nor {described.name}.")
 
-    try:
-        return WordPiece(_tokens(described), normaliser)
-    except (AttributeError, KeyError, TypeError):
-        raise CheckpointError(f"{described} does not list tokens and their ids.") from None
+    listed = added.read(folder)
+    pipeline.check(described)
+    tokens = _lines(words) if words.exists() else _described_tokens(described, listed)
+
+    complete = _with_added(tokens, listed, folder)
+    ours = tuple(token for token in listed if token.content not in SPECIAL.values())
+    return WordPiece(complete, _normaliser(folder), ours)
 
 
 def write(wordpiece: WordPiece, *, needs_mask: bool) -> RuntimeTokenizer:
     """The tokenizer of the built model.
 
     A vocabulary without a mask will do unless one is needed: no text has one then. Raises
-    CheckpointError for a vocabulary that lacks another special token or repeats a token, and for a
-    normaliser that leaves ideographs together.
+    CheckpointError for a vocabulary that lacks another special token, and for a normaliser that
+    leaves ideographs together.
     """
     ids = {token: index for index, token in enumerate(wordpiece.tokens)}
-    if len(ids) != len(wordpiece.tokens):
-        raise CheckpointError("The vocabulary lists a token twice.")
-
     special = _special(ids, needs_mask=needs_mask)
     if wordpiece.normaliser.split_ideographs is False:
         raise CheckpointError(
@@ -111,6 +115,7 @@ def write(wordpiece: WordPiece, *, needs_mask: bool) -> RuntimeTokenizer:
 
     lowercase = folds_capitals(wordpiece)
     tokenizer = _tokenizer(ids, lowercase, wordpiece.normaliser.strip_accents)
+    tokenizer.add_tokens([token.for_tokenizer() for token in wordpiece.added])
     if MASK in ids:
         tokenizer.add_special_tokens([AddedToken(MASK, special=True, normalized=False)])
         if tokenizer.encode(MASK).ids != [special.mask]:
@@ -126,7 +131,12 @@ def folds_capitals(wordpiece: WordPiece) -> bool:
     """
     if wordpiece.normaliser.lowercase:
         return True
-    words = (token for token in wordpiece.tokens if not CONTROL.fullmatch(token))
+    added_later = {token.content for token in wordpiece.added}
+    words = (
+        token
+        for token in wordpiece.tokens
+        if not CONTROL.fullmatch(token) and token not in added_later
+    )
     return not any(CAPITAL.search(word) for word in words)
 
 
@@ -184,26 +194,49 @@ def _normaliser(folder: Path) -> Normaliser:
 
 
 def _lines(path: Path) -> list[str]:
-    """The tokens of a vocab.txt, one per line."""
+    """The tokens of a vocab.txt, one per line, without blank lines at the end."""
     try:
-        lines = path.read_text(encoding="utf-8").split("\n")
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
     except UnicodeDecodeError:
         raise CheckpointError(f"{path} is not a text in UTF-8.") from None
 
-    if not lines[-1]:
+    lines = [line.rstrip("\r") for line in lines]
+    while lines and not lines[-1]:
         lines.pop()
-    return [line.rstrip("\r") for line in lines]
+    last = {token: index for index, token in enumerate(lines)}
+    return [
+        token if last[token] == index else f"{REPEATED}{index}]"
+        for index, token in enumerate(lines)
+    ]
 
 
-def _tokens(path: Path) -> list[str]:
+def _with_added(tokens: list[str], listed: Sequence[Added], folder: Path) -> list[str]:
+    """The tokens with those that were added behind them, each at its id."""
+    complete = list(tokens)
+    for token in listed:
+        while len(complete) <= token.id and token.content not in complete:
+            gap = len(complete) < token.id
+            complete.append(f"{PADDING}{len(complete)}]" if gap else token.content)
+        if token.id >= len(complete) or complete[token.id] != token.content:
+            raise CheckpointError(
+                f"{folder} lists an added token with the id {token.id}, and its vocabulary has "
+                "another token there or the same token elsewhere."
+            )
+    return complete
+
+
+def _described_tokens(path: Path, listed: Sequence[Added]) -> list[str]:
+    try:
+        return _tokens(path, listed)
+    except (AttributeError, KeyError, TypeError):
+        raise CheckpointError(f"{path} does not list tokens and their ids.") from None
+
+
+def _tokens(path: Path, listed: Sequence[Added]) -> list[str]:
     """The tokens of a tokenizer.json; raises KeyError or the like where they are not in order."""
-    content = read_object(path)
-    model: dict[str, Any] = content.get("model") or {}
-    if model.get("type", "WordPiece") != "WordPiece":
-        raise CheckpointError(f"{path} is a {model['type']} tokenizer, not WordPiece.")
-
+    model: dict[str, Any] = read_object(path).get("model") or {}
     by_id = {index: token for token, index in model.get("vocab", {}).items()}
-    by_id |= {added["id"]: added["content"] for added in content.get("added_tokens", ())}
+    by_id |= {token.id: token.content for token in listed}
     if sorted(by_id) != list(range(len(by_id))):
         raise CheckpointError(f"{path} leaves gaps between its token ids.")
     if not all(isinstance(token, str) for token in by_id.values()):

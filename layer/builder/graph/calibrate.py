@@ -77,7 +77,9 @@ def queries(codec: TextCodec, lowercase: bool, special: Special, max_tokens: int
     lines = TEXTS.read_text(encoding="utf-8").splitlines()
     found = []
     for text in [*lines, "".join(lines)]:
-        inner = codec.encode(text, lowercase).ids[: max_tokens - 2]
+        # The ranges have to cover the token for unknown words too.
+        encoded = codec.encode(text, lowercase, split_unknown=False)
+        inner = encoded.ids[: max_tokens - 2]
         ids = special.enclose(inner)
         found.append(Query(ids, list(range(len(ids)))))
     return found

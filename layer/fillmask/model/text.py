@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tokenizers import AddedToken, Tokenizer
+from tokenizers import Tokenizer
 from tokenizers.normalizers import BertNormalizer
 
 from fillmask.errors import EngineUnavailable
@@ -24,6 +24,8 @@ PLAIN: Final = re.compile(
 )
 SENTENCE_ENDS: Final = "。！？!?；;…"
 CONTINUATION: Final = "##"
+LONGEST_WORD: Final = 100  # in characters; a longer one is unknown, as in BERT
+CONTROL: Final = re.compile(r"\[[^\]]+\]|<[^>]+>")  # [PAD], [unused12], <S>
 
 # What people write for a mask elsewhere, and how an error names it without repeating their text.
 NEAR_MASKS: Final = (
@@ -39,6 +41,9 @@ NEAR_MASKS: Final = (
 )
 
 
+Span = tuple[int, int]
+
+
 class Stretch(NamedTuple):
     """A part of the text that the model could not see: [start, end) and the reason."""
 
@@ -51,7 +56,7 @@ class Encoded(NamedTuple):
     """A text as tokens, without [CLS] and [SEP]."""
 
     ids: list[int]
-    spans: list[tuple[int, int]]  # offsets [start, end) of each token in the text
+    spans: list[Span]  # offsets [start, end) of each token in the text
     masks: list[int]  # indices of the mask tokens
     unknown: list[Stretch]
 
@@ -78,7 +83,7 @@ class TextCodec:
             )
 
         self._manifest = manifest
-        self._original = tokenizer
+        self._original, self._model = tokenizer, tokenizer.model
         self._by_lowercase = {manifest.lowercase: tokenizer}
         self._ends = {tokenizer.token_to_id(mark) for mark in SENTENCE_ENDS}
         self._dropped = lru_cache(maxsize=4096)(self._is_dropped)
@@ -93,11 +98,13 @@ class TextCodec:
             raise EngineUnavailable(f"{path} is not a tokenizer.") from error
         return cls(tokenizer, manifest)
 
-    def encode(self, text: str, lowercase: bool) -> Encoded:
+    def encode(self, text: str, lowercase: bool, *, split_unknown: bool = True) -> Encoded:
         """The tokens of `text`, the masks among them, and what of the text was lost."""
         encoding = self._tokenizer(lowercase).encode(text, add_special_tokens=False)
-        ids, spans = encoding.ids, encoding.offsets
         special = self._manifest.special
+        ids, spans = encoding.ids, encoding.offsets
+        if split_unknown and special.unknown in ids:
+            ids, spans = self._split_unknown(text, lowercase, ids, spans)
 
         unknown = [
             Stretch(*span, "unknown")
@@ -111,11 +118,17 @@ class TextCodec:
 
     def token(self, token_id: int) -> str:
         """The vocabulary's text of an id, with ## where it is a continuation piece."""
-        return str(self._original.id_to_token(token_id))
+        # The tokenizer itself names an added token in its normalised form.
+        written = self._model.id_to_token(token_id)
+        return str(self._original.id_to_token(token_id) if written is None else written)
 
     def piece_id(self, token: str) -> int | None:
         """The id of a continuation piece named as the vocabulary names it (##...), or None."""
         return self._original.token_to_id(token) if _is_continuation(token) else None
+
+    def word_id(self, word: str) -> int | None:
+        """The id of a word that the vocabulary has whole, or None; a control token is no word."""
+        return None if CONTROL.fullmatch(word) else self._original.token_to_id(word)
 
     def sentence_ends(self, ids: Iterable[int]) -> list[int]:
         """The indices just after the tokens that end a sentence."""
@@ -131,6 +144,29 @@ class TextCodec:
                     return f"the text has {name}; the mask is written {mask}"
         return None
 
+    def _split_unknown(
+        self, text: str, lowercase: bool, ids: list[int], spans: list[Span]
+    ) -> tuple[list[int], list[Span]]:
+        """Tokens without the unknown words of which every character is a token of its own.
+
+        BERT's list of ideographs lacks 〇, so that 〇〇 is one word, which no vocabulary has.
+        """
+        unknown, tokenizer = self._manifest.special.unknown, self._tokenizer(lowercase)
+        split_ids, split_spans = [], []
+        for token, (start, end) in zip(ids, spans, strict=True):
+            characters = [
+                tokenizer.encode(text[index], add_special_tokens=False).ids
+                for index in range(start, end)
+                if token == unknown and end - start <= LONGEST_WORD
+            ]
+            if all(len(found) == 1 and found != [unknown] for found in characters) and characters:
+                split_ids += [found[0] for found in characters]
+                split_spans += [(index, index + 1) for index in range(start, end)]
+            else:
+                split_ids.append(token)
+                split_spans.append((start, end))
+        return split_ids, split_spans
+
     def _tokenizer(self, lowercase: bool) -> Tokenizer:
         """The tokenizer of the file, or its twin that treats capitals the other way."""
         if lowercase not in self._by_lowercase:
@@ -144,9 +180,8 @@ class TextCodec:
             lowercase=lowercase, strip_accents=self._original.normalizer.strip_accents
         )
         twin.pre_tokenizer = self._original.pre_tokenizer
-        twin.add_special_tokens(
-            [AddedToken(self._manifest.mask_token, special=True, normalized=False)]
-        )
+        for added in self._original.get_added_tokens_decoder().values():
+            twin.add_tokens([added])
         return twin
 
     def _lost(self, text: str, lowercase: bool, unknown: list[Stretch]) -> Iterator[Stretch]:

@@ -88,6 +88,11 @@ def _target(word: str, codec: TextCodec, lowercase: bool, unknown: int) -> Targe
         return Target((continuation,))
 
     encoded = codec.encode(word, lowercase)
+    # A word that the vocabulary has and its tokenizer takes apart, such as WoBERT's Chinese words.
+    whole = codec.word_id(word)
+    if whole is not None and (len(encoded.ids) != 1 or unknown in encoded.ids):
+        return Target((whole,))
+
     reason = _reason(encoded, unknown)
     return Target((), reason) if reason else Target(tuple(encoded.ids))
 
