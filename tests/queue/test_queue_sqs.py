@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import pytest
 
 from fillmask.errors import EngineUnavailable
+from fillmask.queue import results
 from fillmask.queue.messages import QueueAdapter
 from fillmask.queue.results import (
     BATCH_BYTES,
@@ -27,6 +28,7 @@ names = (f"queue-{number}" for number in count())
 
 @pytest.fixture(autouse=True)
 def aws(sqs_local: SqsLocal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(results, "SEND_SECONDS", 30)  # a busy machine and a young Java take longer
     for name, value in environment(sqs_local.endpoint).items():
         monkeypatch.setenv(name, value)
 
