@@ -8,7 +8,7 @@ so that Lambda counts and repeats them.
 from collections.abc import Callable
 from typing import Final
 
-from fillmask.adapters import Answer, Context, Event
+from fillmask.adapters import Answer, Context, Event, check_size
 from fillmask.errors import FillMaskError
 from fillmask.operations.service import Service
 from fillmask.problem import problem
@@ -34,11 +34,13 @@ class DirectAdapter:
         request = {name: value for name, value in event.items() if name != "operation"}
 
         try:
-            return self._service().answer(operation, request)
+            answer = self._service().answer(operation, request)
+            check_size(answer)
         except FillMaskError as error:
             if error.transient:
                 raise
             return problem(error)
+        return answer
 
 
 class WarmUpAdapter:

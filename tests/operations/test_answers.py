@@ -162,10 +162,12 @@ def test_the_size_of_an_answer_is_that_of_its_sequences(codec: TextCodec) -> Non
     answer = RANKED._replace(fillings=[Filling([1, 2], 0.5)] * 3)
 
     assert render.least_size("字" * 10, masks=2, options=options) == 10 * (2 * 2 + 1)
-    assert render.size(answer, "字" * 10, options) == 10 * (2 * 2 + 1) + 10 * 3
+    assert render.size(answer, "字" * 10, options) == 10 * (2 * 2 + 1) + 10 * 3 + 2
+    half_seen = answer._replace(unknown=[Stretch(0, 4, "dropped"), Stretch(5, 6, "unknown")])
+    assert render.size(half_seen, "字" * 10, options) == 10 * (2 * 2 + 1) + 10 * 3 + 5
 
     targeted = options._replace(targets=("天", "气", "好"))
-    assert render.least_size("字" * 10, masks=2, options=targeted) == 10 * (2 * 3 + 1)
+    assert render.least_size("字" * 10, masks=2, options=targeted) == 10 * (2 * 3 + 1) + 2 * 2 * 3
 
 
 def test_an_embedding_packs_to_its_counts_and_its_floats() -> None:

@@ -69,11 +69,6 @@ def test_a_similarity_request_names_rows_and_columns() -> None:
     [
         (lambda value: FillMaskRequest.read(value, True), {"text": LONG}, "text"),
         (lambda value: FillMaskRequest.read(value, True), {"texts": ["好", LONG]}, "texts[1]"),
-        (
-            lambda value: FillMaskRequest.read(value, True),
-            {"text": "[MASK]", "targets": [LONG]},
-            "targets[0]",
-        ),
         (lambda value: EmbedRequest.read(value, 256), {"input": LONG}, "input"),
         (lambda value: EmbedRequest.read(value, 256), {"input": ["好", LONG]}, "input[1]"),
         (SimilarityRequest.read, {"texts": ["好"], "against": ["好", LONG]}, "against[1]"),
@@ -88,6 +83,18 @@ def test_a_text_that_is_too_long_is_named(read: Any, fields: dict[str, Any], nam
         "maximum": limits.MAX_CHARACTERS,
         "size": len(LONG),
         "field": name,
+    }
+
+
+def test_a_target_that_is_too_long_is_named() -> None:
+    with pytest.raises(TooLarge) as refusal:
+        FillMaskRequest.read({"text": "[MASK]", "targets": ["好", "好" * 101]}, True)
+
+    assert refusal.value.extra == {
+        "limit": "target_characters",
+        "maximum": limits.MAX_TARGET_CHARACTERS,
+        "size": 101,
+        "field": "targets[1]",
     }
 
 

@@ -8,9 +8,11 @@ CORS) goes through Mangum into FastAPI, which is imported when it is first neede
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
-from fillmask.adapters import Answer, Context, Event
+from fillmask import limits
+from fillmask.adapters import BYTES_PER_CHARACTER, Answer, Context, Event, check_size
+from fillmask.errors import TooLarge
 from fillmask.http.gateways import ALL, Gateway, Request, Response
-from fillmask.http.respond import PATHS, respond
+from fillmask.http.respond import PATHS, refuse, respond
 from fillmask.operations.service import Service
 from fillmask.settings import Settings
 
@@ -39,8 +41,7 @@ class HttpApplication:
 
         content_type = request.headers.get("content-type", "")
         reply = respond(self._service, request.route, content_type, request.body)
-        headers = {"content-length": str(len(reply.body)), "content-type": reply.media_type}
-        return Response(reply.status, headers, reply.body.decode())
+        return Response.of(reply)
 
     def through_fastapi(self, request: Request) -> Response:
         """The same answer through Mangum and FastAPI."""
@@ -83,7 +84,24 @@ class HttpAdapter:
     def answer(self, event: Event, context: Context | None) -> Answer:
         """The answer in the form that the gateway wants."""
         request = self._gateway.read(event, self._application.base_path)
-        return self._gateway.write(self._application.answer(request))
+        response = self._application.answer(request)
+        return self._fitting(request, response)
+
+    def _fitting(self, request: Request, response: Response) -> Answer:
+        """The answer, or the problem that it is too large for the gateway."""
+        answer = self._gateway.write(response)
+
+        # Most answers are so short that their bytes need no counting.
+        limit = self._gateway.limit
+        if len(response.body) * BYTES_PER_CHARACTER <= limits.TABLE[limit]:
+            return answer
+
+        try:
+            check_size(answer, limit)
+        except TooLarge as error:
+            reply = refuse(error, PATHS[request.route].error_member)
+            return self._gateway.write(response.replaced(reply))
+        return answer
 
 
 def adapters(application: HttpApplication) -> list[HttpAdapter]:

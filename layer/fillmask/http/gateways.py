@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, Protocol, TypeVar
 
 from fillmask.adapters import Answer, Event
 from fillmask.errors import UnknownEvent
-from fillmask.http.respond import PATHS
+from fillmask.http.respond import PATHS, Reply
 
 Kind = TypeVar("Kind")
 
@@ -43,6 +43,17 @@ class Response(NamedTuple):
     body: str
     is_base64: bool = False
 
+    @classmethod
+    def of(cls, reply: Reply) -> "Response":
+        """A reply with the headers that say what it is."""
+        headers = {"content-length": str(len(reply.body)), "content-type": reply.media_type}
+        return cls(reply.status, headers, reply.body.decode())
+
+    def replaced(self, reply: Reply) -> "Response":
+        """Another reply, with the headers that this one has besides (CORS)."""
+        other = self.of(reply)
+        return other._replace(headers=self.headers | other.headers)
+
     def common(self) -> Answer:
         """The members of an answer that every gateway reads."""
         return {
@@ -53,7 +64,12 @@ class Response(NamedTuple):
 
 
 class Gateway(Protocol):
-    """One kind of HTTP event. All have a `requestContext`."""
+    """One kind of HTTP event. All have a `requestContext`.
+
+    `limit` is the name of the limit on the bytes of an answer.
+    """
+
+    limit: str
 
     def recognises(self, event: Event) -> bool:
         """Whether an event with a `requestContext` is of this kind."""
@@ -70,6 +86,8 @@ class Gateway(Protocol):
 
 class HttpApi:
     """HTTP APIs and Function URLs: payload 2.0."""
+
+    limit = "answer_bytes"
 
     def recognises(self, event: Event) -> bool:
         """See Gateway."""
@@ -94,6 +112,8 @@ class HttpApi:
 class RestApi:
     """REST APIs: payload 1.0. The stage stands in the context's path only."""
 
+    limit = "answer_bytes"
+
     def recognises(self, event: Event) -> bool:
         """See Gateway."""
         return "httpMethod" in event and "path" in event
@@ -117,6 +137,8 @@ class RestApi:
 
 class LoadBalancer:
     """An Application Load Balancer's target group, which has no stages."""
+
+    limit = "alb_answer_bytes"
 
     def recognises(self, event: Event) -> bool:
         """See Gateway."""

@@ -31,18 +31,21 @@ def model(manifest: Manifest) -> JsonObject:
 
 
 def least_size(text: str, masks: int, options: Options) -> int:
-    """Characters of the sequences in the answer for a text, whole fillings left out.
+    """Characters of the sequences and targets in the answer for a text, whole fillings left out.
 
     Known before anything is computed.
     """
     candidates = len(options.targets) or options.top_k
-    return len(text) * (masks * candidates + 1)
+    # A target stands in its own member and in its sequence.
+    targets = 2 * sum(map(len, options.targets))
+    return len(text) * (masks * candidates + 1) + masks * targets
 
 
 def size(answer: FilledText, text: str, options: Options) -> int:
-    """Characters of all sequences in the answer for a text."""
+    """Characters of all sequences, targets and unknown stretches in the answer for a text."""
     fillings = len(answer.fillings or ())
-    return least_size(text, len(answer.masks), options) + len(text) * fillings
+    unknown = sum(stretch.end - stretch.start for stretch in answer.unknown)
+    return least_size(text, len(answer.masks), options) + len(text) * fillings + unknown
 
 
 def filled_text(

@@ -158,4 +158,8 @@ class Service:
 
 
 def _check_answer_size(characters: Sequence[int]) -> None:
-    limits.check("answer_characters", sum(characters), "characters of the answer")
+    limits.check(
+        "answer_characters",
+        sum(characters),
+        "characters of the answer; ask for fewer texts, masks, candidates or targets",
+    )

@@ -56,6 +56,11 @@ class FillMaskRequest(NamedTuple):
         texts = fields["texts"] if several else [fields["text"]]
         names = _numbered("texts", texts) if several else ["text"]
 
+        for target, name in zip(
+            options.targets, _numbered("targets", options.targets), strict=True
+        ):
+            limits.check("target_characters", len(target), f"characters of {name}", field=name)
+
         _check_characters(
             [*texts, *options.targets], [*names, *_numbered("targets", options.targets)]
         )
