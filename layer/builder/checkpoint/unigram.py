@@ -98,7 +98,8 @@ def write(unigram: Unigram) -> RuntimeTokenizer:
         steps = [{"type": "Lowercase"}, *_steps(unigram.content.get("normalizer"), "normalizers")]
         changed["normalizer"] = {"type": "Sequence", "normalizers": steps}
 
-    written = json.dumps({**unigram.content, **changed}, ensure_ascii=False)
+    whole = {**unigram.content, **changed}
+    written = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
     return RuntimeTokenizer(written, special, unigram.lowercase)
 
 
