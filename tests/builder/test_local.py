@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -205,7 +206,7 @@ def test_serve_answers_until_it_is_interrupted() -> None:
 
 
 def test_a_reader_that_stops_ends_run_quietly() -> None:
-    command = f"{sys.executable} -m builder.local run '{TEXT}' --json --top-k 100"
+    command = f"{shlex.quote(sys.executable)} -m builder.local run '{TEXT}' --json --top-k 100"
     done = subprocess.run(
         ["bash", "-c", f"set -o pipefail; {command} | true"],
         env=ENVIRONMENT,

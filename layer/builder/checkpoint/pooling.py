@@ -1,15 +1,17 @@
 """How a checkpoint made for embeddings wants its vectors: the files of sentence-transformers.
 
-modules.json names the steps from text to vector. Three can be had here: the encoder, mean or CLS
-pooling, and normalisation, which always happens. Any other step would give other vectors than the
-checkpoint's own and is refused. Reads names and options, no tensors; a folder without these files
-gets the mean of the text's tokens.
+modules.json names the steps from text to vector. Four can be had here: the encoder, mean or CLS
+pooling, one matrix (dense.py), and normalisation, which always happens. Any other step would give
+other vectors than the checkpoint's own and is refused. A folder without these files gets the mean
+of the text's tokens.
 """
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from builder.checkpoint import dense
+from builder.checkpoint.dense import Dense
 from builder.checkpoint.errors import CheckpointError
 from builder.checkpoint.json_files import read_list, read_object, read_object_if_any
 from fillmask.model.manifest import Pooling
@@ -27,6 +29,7 @@ class Recipe(NamedTuple):
     lowercase: bool  # capitals are folded before the tokenizer, whatever that one says
     origin: str
     length: str  # of the vectors, in words
+    dense: Dense | None = None
 
 
 TEXT_MEAN: Final = Pooling("mean", special_tokens=False)  # [CLS] and [SEP] are not part of the text
@@ -52,12 +55,14 @@ def read(folder: Path) -> Recipe:
     _refuse_options(read_object_if_any(folder / "config_sentence_transformers.json"))
     steps = _steps(modules, folder)
     path = _inside(folder, modules[1]) / "config.json"
+    mode = _mode(path)
     return Recipe(
-        Pooling(_mode(path), special_tokens=True),
+        Pooling(mode, special_tokens=True),
         max_tokens,
         lowercase,
         origin=f"modules.json and {path.relative_to(folder)}",
         length=_length(steps),
+        dense=dense.read(_inside(folder, modules[2]), mode) if "Dense" in steps else None,
     )
 
 
@@ -89,10 +94,11 @@ def _inside(folder: Path, module: Mapping[str, Any]) -> Path:
 def _steps(modules: list[dict[str, Any]], folder: Path) -> list[str]:
     """The kinds of the steps; raises CheckpointError for others than can be built."""
     kinds = [_kind(module) for module in modules]
-    if kinds[:2] != ["Transformer", "Pooling"] or set(kinds[2:]) - {"Normalize"}:
+    after = kinds[3:] if kinds[2:3] == ["Dense"] else kinds[2:]
+    if kinds[:2] != ["Transformer", "Pooling"] or set(after) - {"Normalize"}:
         raise CheckpointError(
             f"{folder / 'modules.json'} names the steps {', '.join(kinds)}, and only Transformer, "
-            "Pooling and Normalize, in this order, can be built."
+            "Pooling, Dense and Normalize, in this order, can be built."
         )
     return kinds
 

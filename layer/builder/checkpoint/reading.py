@@ -3,6 +3,7 @@
 Does not fetch (hub.py) and does not convert (builder/graph).
 """
 
+from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -12,6 +13,7 @@ import numpy as np
 from builder.checkpoint import config, unigram, weights, wordpiece
 from builder.checkpoint.architecture import Expected, Shape, encoder_tensors, head_tensors
 from builder.checkpoint.config import Config
+from builder.checkpoint.dense import NAME, Dense
 from builder.checkpoint.errors import CheckpointError
 from builder.checkpoint.naming import Folded, Renamed
 from builder.checkpoint.tensors import Array
@@ -33,6 +35,23 @@ class Checkpoint(NamedTuple):
     shape: Shape
     tensors: Mapping[str, Array]
     wordpiece: WordPiece | Unigram  # the second for embeddings alone
+    dense: Dense | None = None  # applied to what the encoder puts out
+
+    @property
+    def dimensions(self) -> int:
+        """Of a hidden state as the model puts it out."""
+        return len(self.dense.bias) if self.dense else self.shape.hidden
+
+    def followed_by(self, dense: Dense) -> "Checkpoint":
+        """The same with a matrix behind; raises CheckpointError where it does not fit."""
+        if dense.weight.shape[1] != self.shape.hidden:
+            raise CheckpointError(
+                f"The Dense step takes vectors of {dense.weight.shape[1]}, and the encoder's have "
+                f"{self.shape.hidden}."
+            )
+        added = {f"{NAME}.weight": dense.weight, f"{NAME}.bias": dense.bias}
+        tensors = ChainMap(added, self.tensors)  # type: ignore[arg-type]  # which is only read
+        return self._replace(dense=dense, tensors=tensors)
 
     @classmethod
     def load(cls, folder: Path, *, head: bool = True) -> "Checkpoint":

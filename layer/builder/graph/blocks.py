@@ -24,6 +24,7 @@ class Blocks:
         self.w = w
         self.shape = checkpoint.shape
         self.tensors = checkpoint.tensors
+        self.last = checkpoint.dense
         self.precision = precision
 
     def prepare(self, x: str) -> Rows:

@@ -1,6 +1,7 @@
 """BERT's encoder: the embeddings and the layers over them, on packed rows [tokens, hidden]."""
 
 from builder.checkpoint.bert import TENSORS
+from builder.checkpoint.dense import NAME
 from builder.graph.attention import attend, attend_wanted
 from builder.graph.blocks import Blocks
 from fillmask.model import contract
@@ -45,7 +46,12 @@ def _last_layer(blocks: Blocks, x: str, index: int) -> None:
 
     context = attend_wanted(blocks, ready, index)
     x = _attention_output(blocks, context, residual, index)
-    _feed_forward(blocks, x, index, output=contract.HIDDEN)
+    if not blocks.last:
+        _feed_forward(blocks, x, index, output=contract.HIDDEN)
+        return
+
+    x = blocks.dense(_feed_forward(blocks, x, index), NAME)
+    w.op("Tanh" if blocks.last.tanh else "Identity", x, outputs=[contract.HIDDEN])
 
 
 def _attention_output(blocks: Blocks, context: str, residual: str, index: int) -> str:

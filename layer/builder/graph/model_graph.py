@@ -51,7 +51,7 @@ def write(checkpoint: Checkpoint, precision: Precision, allowed: Array | None) -
     """
     w = Writer()
     blocks = Blocks(w, checkpoint, precision)
-    hidden = {contract.HIDDEN: TensorType(FLOAT, ["P", checkpoint.shape.hidden])}
+    hidden = {contract.HIDDEN: TensorType(FLOAT, ["P", checkpoint.dimensions])}
 
     encoder.encode(blocks)
     if allowed is None:

@@ -81,7 +81,7 @@ def _description(plan: Plan, precision: Precision) -> dict[str, Any]:
         "revision": plan.source.revision,
         "tasks": plan.tasks,
         "vocabulary": shape.vocabulary,
-        "hidden": shape.hidden,
+        "hidden": plan.checkpoint.dimensions,
         "layers": shape.layers,
         "max_tokens": plan.max_tokens,
         "mask_token": wordpiece.MASK if "mask" in known else None,

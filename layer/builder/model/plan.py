@@ -57,6 +57,8 @@ def draw_up(source: Source, task: Task) -> Plan:
     encoder = pooling.encoder_folder(source.folder)
     _say_size(config.read(encoder).shape)
     checkpoint = Checkpoint.load(encoder, head=recipe is None)
+    if recipe and recipe.dense:
+        checkpoint = checkpoint.followed_by(recipe.dense)
 
     tokens = checkpoint.wordpiece
     if tokens.made_up:
