@@ -52,6 +52,9 @@ def is_in_gbk(folder: Path) -> None:
 
 
 CONFIGURATIONS: list[tuple[Change, str]] = [
+    (says_in_config(quantization_config={"load_in_8bit": True}), "are quantised already"),
+    (says_in_config(auto_map={"AutoModel": "code.Model"}), "brings code of its own"),
+    (says_in_config(is_decoder=True), "says is_decoder"),
     (lambda folder: (folder / "config.json").unlink(), "has no config.json"),
     (holds("config.json", "{"), "is not JSON"),
     (
@@ -77,6 +80,14 @@ CONFIGURATIONS: list[tuple[Change, str]] = [
 ]
 
 TENSORS: list[tuple[Change, str]] = [
+    (
+        lacks("cls.predictions.transform.dense.bias"),
+        "no tensor cls.predictions.transform.dense.bias",
+    ),
+    (lacks("cls.predictions.transform.LayerNorm.gamma"), "transform.LayerNorm.weight"),
+    (lacks("cls.predictions.bias"), "has no tensor cls.predictions.bias"),
+    (has_tensor(QUERY, lambda value: value.astype(np.int8)), "query.weight holds int8 values"),
+    (has_tensor(WORDS, lambda value: value.astype(np.uint8)), "holds uint8 values"),
     (lacks("cls.predictions.transform"), "no masked-LM head"),
     (says_in_config(tie_word_embeddings=False), "no masked-LM head"),
     (lacks("bert.encoder.layer.1"), "has no tensor"),

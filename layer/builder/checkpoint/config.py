@@ -42,6 +42,7 @@ def read(folder: Path) -> Config:
     """The configuration of a checkpoint folder; raises CheckpointError where it has no graph."""
     path = folder / "config.json"
     config = read_object(path)
+    _check_plain(config, path)
     architecture = _architecture(config, folder)
     shape = _shape(config, architecture, folder)
     unused = _unused_positions(config, architecture, path)
@@ -64,6 +65,23 @@ def read(folder: Path) -> Config:
         demanded=frozenset(fold.table for fold in folds if config.get(fold.switch)),
         unused_positions=unused,
     )
+
+
+def _check_plain(config: Mapping[str, Any], path: Path) -> None:
+    """Raises CheckpointError for what changes a model beyond its architecture and its sizes."""
+    if config.get("quantization_config"):
+        raise CheckpointError(
+            f"{path} has a quantization_config: the weights are quantised already. Build the "
+            "checkpoint that they were made of."
+        )
+    if config.get("auto_map"):
+        raise CheckpointError(
+            f"{path} has an auto_map: the checkpoint brings code of its own, which is not run."
+        )
+    if config.get("is_decoder"):
+        raise CheckpointError(
+            f"{path} says is_decoder: a token sees only those before it, and no mask is filled so."
+        )
 
 
 def misfit(shape: Shape, names: ConfigNames) -> str | None:

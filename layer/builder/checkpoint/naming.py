@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from builder.checkpoint.architecture import Architecture, Fold
+from builder.checkpoint.errors import CheckpointError
 from builder.checkpoint.tensors import Array
 
 
@@ -39,7 +40,13 @@ class Renamed(Mapping[str, Array]):
                 self._stored_names[name] = self._stored_names[alias]
 
     def __getitem__(self, name: str) -> Array:
-        tensor = np.asarray(self._stored[self._stored_names[name]], dtype=np.float32)
+        stored = self._stored[self._stored_names[name]]
+        if stored.dtype.kind != "f":
+            raise CheckpointError(
+                f"The tensor {name} holds {stored.dtype} values: the weights are quantised "
+                "already. Build the checkpoint that they were made of."
+            )
+        tensor = np.asarray(stored, dtype=np.float32)
         return tensor[self._unused_positions :] if name == self._positions else tensor
 
     def __contains__(self, name: object) -> bool:

@@ -129,7 +129,8 @@ def _check_unread(tensors: Mapping[str, Array], described: Config) -> None:
 def _check_head(tensors: Mapping[str, Array], described: Config) -> None:
     names, shape = described.architecture.tensors, described.shape
     expected = list(head_tensors(names, shape, tied=described.tied))
-    if not all(tensor.name in tensors for tensor in expected):
+    matrices = (tensor for tensor in expected if len(tensor.size) > 1)
+    if not all(tensor.name in tensors for tensor in matrices):
         raise CheckpointError(
             "The checkpoint has no masked-LM head (cls.predictions.*), so it cannot fill masks; "
             "--task embed builds it for embeddings alone."

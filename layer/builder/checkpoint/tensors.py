@@ -19,10 +19,14 @@ BFLOAT16: Final = "bf16"  # numpy has no type of this kind
 
 
 def widen(raw: Array | bytes, kind: str) -> Array:
-    """Float32 values from those of a numpy type or of BFLOAT16, the upper half of a float32."""
+    """Float32 values from those of a numpy type or of BFLOAT16, the upper half of a float32.
+
+    Whole numbers stay whole.
+    """
     if kind == BFLOAT16:
         return (np.frombuffer(raw, dtype="<u2").astype(np.uint32) << 16).view(np.float32)
-    return np.frombuffer(raw, dtype=kind).astype(np.float32, copy=False)
+    values = np.frombuffer(raw, dtype=kind)
+    return values.astype(np.float32, copy=False) if values.dtype.kind == "f" else values
 
 
 class SafetensorsFile(Mapping[str, Array]):

@@ -18,8 +18,13 @@ KINDS: Final = {  # of a storage's values, as widen() takes them
     "BFloat16Storage": BFLOAT16,
     "DoubleStorage": "<f8",
     "LongStorage": "<i8",
+    "IntStorage": "<i4",
+    "ShortStorage": "<i2",
+    "CharStorage": "|i1",
+    "ByteStorage": "|u1",
+    "BoolStorage": "|b1",
 }
-WIDTHS: Final = {"<f4": 4, "<f2": 2, BFLOAT16: 2, "<f8": 8, "<i8": 8}  # in bytes
+WIDTHS: Final = {kind: 2 if kind == BFLOAT16 else int(kind[2:]) for kind in KINDS.values()}  # bytes
 
 
 class Storage(NamedTuple):

@@ -6,6 +6,7 @@ The options are read with the standard library alone: --help needs no installed 
 """
 
 import argparse
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +21,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from builder.model.build import build
     from builder.model.publish import check_place
     from fillmask.errors import EngineUnavailable
+
+    # A build that is ended clears up as one that fails does.
+    for ending in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ending, lambda number, _: sys.exit(128 + number))
 
     try:
         check_place(options.out, Path(options.source))

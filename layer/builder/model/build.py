@@ -47,6 +47,9 @@ def _make(work: Path, plan: Plan, *, force: bool) -> Path:
     float32, int8 = work / "float32", work / "int8"
     say("writing the float32 graph")
     model_folder.write(float32, plan, Float32())
+    if not force and (fault := report.check_head(float32, plan)):
+        raise CheckpointError(f"{fault}; --force keeps it anyway.")
+
     say("calibrating")
     calibrated, precision = _calibrate(float32, plan)
     say("writing the int8 graph")

@@ -30,6 +30,18 @@ class BothResults:
     float32: ProbeResults
 
 
+def head_fault(float32: ProbeResults) -> str | None:
+    """Why a checkpoint's head is of no use, as with one that was never trained, or None."""
+    found = float32.total
+    if found.top5 >= MIN_PROBES * found.probes:
+        return None
+    return (
+        "The checkpoint's masked-LM head does not predict Chinese (right in the first five "
+        f"candidates on {found.top5} of {found.probes} probes, and the minimum is "
+        f"{MIN_PROBES:.0%}); --task embed builds it for embeddings"
+    )
+
+
 @dataclass(frozen=True)
 class FillMaskReport:
     """Of a model that fills masks."""
@@ -40,19 +52,14 @@ class FillMaskReport:
     @property
     def fault(self) -> str | None:
         """Why the model is not good enough, or None."""
+        if fault := head_fault(self.probes.float32):
+            return fault
+
         share = self.agreement.top1_agreement
         if share < MIN_AGREEMENT:
             return (
                 f"INT8 agrees with float32 on {share:.1%} of the blanks, and the minimum is "
                 f"{MIN_AGREEMENT:.0%}"
-            )
-
-        found = self.probes.float32.total
-        if found.top5 < MIN_PROBES * found.probes:
-            return (
-                "The checkpoint's masked-LM head does not predict Chinese (right in the first five "
-                f"candidates on {found.top5} of {found.probes} probes, and the minimum is "
-                f"{MIN_PROBES:.0%}); --task embed builds it for embeddings"
             )
         return None
 
@@ -92,6 +99,17 @@ def to_json(report: Report) -> dict[str, Any]:
     return asdict(
         report, dict_factory=lambda members: {name.rstrip("_"): value for name, value in members}
     )
+
+
+def check_head(float32: Path, plan: Plan) -> str | None:
+    """Why the checkpoint's head is of no use, or None: seconds, before the minutes of building."""
+    if plan.recipe:
+        return None
+    described = manifest.read(float32)
+    codec = TextCodec.load(float32, described)
+    asked = probes.read()
+    probes.check_room(codec, described, asked)
+    return head_fault(probes.score(OnnxEngine.load(float32, described, threads=0), codec, asked))
 
 
 def compare(int8: Path, float32: Path, plan: Plan) -> Report:

@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from builder.model.progress import Progress
 from fillmask.model.contract import TARGET_SCORES, Query
 from fillmask.model.feeds import MAX_RUN_MASKS, encoder_feeds, head_feeds, plan_runs
 from fillmask.model.manifest import Manifest
@@ -67,7 +68,9 @@ def agreement(ours: OnnxEngine, exact: OnnxEngine, queries: list[Query]) -> Agre
     """How well `ours` follows `exact` on queries of one position each."""
     same_first = overlap = divergence = 0.0
     both = zip(_scores(exact, queries), _scores(ours, queries), strict=True)
+    progress = Progress("comparing", len(queries))
     for p, q in both:
+        progress.advance(1)
         same_first += float(p.argmax() == q.argmax())
         overlap += len(_best(p) & _best(q)) / BEST
         divergence += float(np.sum(np.exp(p, dtype=np.float64) * (p.astype(np.float64) - q)))
