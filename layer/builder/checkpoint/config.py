@@ -8,7 +8,7 @@ from builder.checkpoint.architecture import Architecture, ConfigNames, Expected,
 from builder.checkpoint.bert import BERT
 from builder.checkpoint.errors import CheckpointError
 from builder.checkpoint.json_files import read_object
-from builder.checkpoint.relatives import ARCHITECTURES
+from builder.checkpoint.relatives import ARCHITECTURES, ELECTRA
 
 USUAL_ACTIVATION: Final = "gelu"
 USUAL_EPSILON: Final = 1e-12
@@ -105,7 +105,8 @@ def _architecture(config: Mapping[str, Any], folder: Path) -> Architecture:
             f"{folder} is a {kind!r} model{_class_name(config)}, and only these can be built: "
             f"{', '.join(ARCHITECTURES)}. {NEAREST.get(kind, NEAREST_OF_ALL)}"
         )
-    if config.get("embedding_size", config.get("hidden_size")) != config.get("hidden_size"):
+    width = config.get("hidden_size")
+    if kind == ELECTRA.model_type and config.get("embedding_size", width) != width:
         raise CheckpointError(
             f"{folder} has embeddings narrower or wider than its layers (embedding_size "
             f"{config['embedding_size']!r}), and only equal ones can be built, as in the "

@@ -121,8 +121,8 @@ def _check_unread(tensors: Mapping[str, Array], described: Config) -> None:
     for name in tensors:
         if name.startswith(ENCODER) and name not in read and name not in COUNTERS:
             raise CheckpointError(
-                f"The checkpoint has a tensor {name}, which a {described.architecture.model_type} "
-                "of the sizes in config.json does not have: its answers would be others without it."
+                f"The checkpoint has a tensor {name}, and {described.architecture.model_type!r} "
+                "has none with the sizes in config.json: without it the answers would be others."
             )
 
 
