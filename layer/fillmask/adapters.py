@@ -13,6 +13,8 @@ Answer = dict[str, Any]  # a JSON object for Lambda to encode
 ESCAPES: Final = sys.version_info < (3, 12)
 BYTES_PER_CHARACTER: Final = 12  # of JSON at most: a surrogate pair, escaped
 
+ANSWERING_MS: Final = 500  # for encoding an answer and sending it
+
 
 class Context(Protocol):
     """What is used of Lambda's context object."""

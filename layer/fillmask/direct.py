@@ -8,8 +8,9 @@ so that Lambda counts and repeats them.
 from collections.abc import Callable
 from typing import Final
 
-from fillmask.adapters import Answer, Context, Event, check_size
+from fillmask.adapters import ANSWERING_MS, Answer, Context, Event, check_size, milliseconds_left
 from fillmask.errors import FillMaskError
+from fillmask.model import deadline
 from fillmask.operations.service import Service
 from fillmask.problem import problem
 from fillmask.requests.native import DEFAULT_OPERATION
@@ -34,7 +35,8 @@ class DirectAdapter:
         request = {name: value for name, value in event.items() if name != "operation"}
 
         try:
-            answer = self._service().answer(operation, request)
+            with deadline.within(milliseconds_left(context) - ANSWERING_MS):
+                answer = self._service().answer(operation, request)
             check_size(answer)
         except FillMaskError as error:
             if error.transient:

@@ -2,6 +2,7 @@
 
     FillMaskError                  something went wrong inside: code "internal"
     |-- EngineUnavailable          the model could not be loaded or run
+    |-- DeadlineExceeded           the time left does not cover the work
     `-- Refusal                    the request is at fault, and the same request will be again
         |-- InvalidJson            the body is not JSON text in UTF-8
         |-- UnsupportedMediaType   the body is not JSON, and its media type says so
@@ -45,6 +46,12 @@ class EngineUnavailable(FillMaskError):
     """The model could not be loaded or run."""
 
     code = "engine_unavailable"
+
+
+class DeadlineExceeded(FillMaskError):
+    """The time left does not cover the work: `tokens` are to be run, `fitting_tokens` would fit."""
+
+    code = "deadline_exceeded"
 
 
 class Refusal(FillMaskError):

@@ -22,6 +22,7 @@ TABLE: Final[dict[str, tuple[int, str]]] = {
     "no_mask": (422, "A text has no mask"),
     "internal": (500, "Something went wrong inside"),
     "engine_unavailable": (503, "The model is not available"),
+    "deadline_exceeded": (503, "The time left is too short"),
 }
 
 

@@ -171,4 +171,5 @@ def test_every_code_that_a_request_can_meet_is_met() -> None:
     assert set(TABLE) - met == {
         "unknown_event",
         "operation_unavailable",
-    }  # test_direct.py, test_http_troubles.py
+        "deadline_exceeded",
+    }  # test_direct.py, test_http_troubles.py, test_deadline.py

@@ -15,6 +15,7 @@ CONTRACT = {
     "not_found": 404,
     "method_not_allowed": 405,
     "engine_unavailable": 503,
+    "deadline_exceeded": 503,
     "internal": 500,
     "unknown_event": 400,
     "operation_unavailable": 404,

@@ -9,10 +9,19 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from fillmask import limits
-from fillmask.adapters import BYTES_PER_CHARACTER, Answer, Context, Event, check_size
+from fillmask.adapters import (
+    ANSWERING_MS,
+    BYTES_PER_CHARACTER,
+    Answer,
+    Context,
+    Event,
+    check_size,
+    milliseconds_left,
+)
 from fillmask.errors import TooLarge
 from fillmask.http.gateways import ALL, Gateway, Request, Response
 from fillmask.http.respond import PATHS, refuse, respond
+from fillmask.model import deadline
 from fillmask.operations.service import Service
 from fillmask.settings import Settings
 
@@ -84,7 +93,8 @@ class HttpAdapter:
     def answer(self, event: Event, context: Context | None) -> Answer:
         """The answer in the form that the gateway wants."""
         request = self._gateway.read(event, self._application.base_path)
-        response = self._application.answer(request)
+        with deadline.within(milliseconds_left(context) - ANSWERING_MS):
+            response = self._application.answer(request)
         return self._fitting(request, response)
 
     def _fitting(self, request: Request, response: Response) -> Answer:

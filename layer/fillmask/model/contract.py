@@ -74,8 +74,10 @@ class Engine(Protocol):
     ) -> list[list[Prediction]]:
         """For each query and each of its positions, the k likeliest tokens and the target scores.
 
-        With `subwords`, continuation pieces may be candidates too. Raises EngineUnavailable.
+        With `subwords`, continuation pieces may be candidates too.
+
+        Raises EngineUnavailable or DeadlineExceeded.
         """
 
     def hidden(self, queries: Sequence[Query]) -> list["npt.NDArray[np.float32]"]:
-        """For each query the last hidden states [positions, hidden]; raises EngineUnavailable."""
+        """For each query the last hidden states [positions, hidden]; raises as `predict` does."""

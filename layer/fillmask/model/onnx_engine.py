@@ -5,6 +5,7 @@ It knows token ids and positions, not text.
 
 import logging
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
@@ -23,6 +24,7 @@ import onnxruntime
 
 from fillmask.errors import EngineUnavailable
 from fillmask.model.contract import HEAD_OUTPUTS, HIDDEN, Prediction, Query
+from fillmask.model.deadline import Pace
 from fillmask.model.feeds import (
     MAX_RUN_MASKS,
     MAX_RUN_TOKENS,
@@ -66,6 +68,7 @@ class OnnxEngine:
         self._pack = pack
         self._packing_nice = packing_nice
         self._has_run = False
+        self._pace = Pace()
 
     @classmethod
     def load(
@@ -103,7 +106,7 @@ class OnnxEngine:
         predictions: list[list[Prediction]] = [[] for _ in queries]
         k = min(k, self.manifest.vocabulary)
 
-        for run in plan_runs(queries, MAX_RUN_MASKS):
+        for run in self._in_time(queries, plan_runs(queries, MAX_RUN_MASKS)):
             batch = [queries[index] for index in run]
             masks = sum(len(query.positions) for query in batch)
             head = head_feeds(masks, subwords=subwords, k=k, targets=targets)
@@ -122,7 +125,7 @@ class OnnxEngine:
         """See Engine."""
         states: dict[int, npt.NDArray[np.float32]] = {}
 
-        for run in plan_runs(queries, MAX_RUN_TOKENS):
+        for run in self._in_time(queries, plan_runs(queries, MAX_RUN_TOKENS)):
             batch = [queries[index] for index in run]
             (rows,) = self.run_encoder((HIDDEN,), batch)
             _check_finite(rows)
@@ -130,6 +133,16 @@ class OnnxEngine:
             ends = np.cumsum([len(query.positions) for query in batch])
             states |= zip(run, np.split(rows, ends[:-1]), strict=True)
         return [states[index] for index in range(len(queries))]
+
+    def _in_time(self, queries: Sequence[Query], runs: list[list[int]]) -> Iterator[list[int]]:
+        """The runs, one after the other, while there is time for all that are left."""
+        tokens = [sum(len(queries[index].ids) for index in run) for run in runs]
+
+        for number, run in enumerate(runs):
+            self._pace.check(sum(tokens[number:]))
+            start = time.monotonic()
+            yield run
+            self._pace.measured(tokens[number], time.monotonic() - start)
 
     def run_encoder(
         self, outputs: Sequence[str], batch: Sequence[Query]

@@ -22,6 +22,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from fillmask import limits
 from fillmask.adapters import Answer, Context, Event, milliseconds_left
 from fillmask.errors import FillMaskError, InvalidJson, InvalidRequest, UnreportableError
+from fillmask.model import deadline
 from fillmask.problem import problem
 from fillmask.queue.results import BATCH_ENTRIES, Result, encode
 from fillmask.requests import json_text
@@ -85,7 +86,8 @@ class QueueAdapter:
             if left_ms < before_ms:
                 slowest_ms = max(slowest_ms, before_ms - left_ms)
             before_ms = left_ms
-            batch.take(message, in_time=left_ms >= RESERVE_MS + slowest_ms)
+            with deadline.within(left_ms - RESERVE_MS):
+                batch.take(message, in_time=left_ms >= RESERVE_MS + slowest_ms)
         batch.send()
 
         # SQS may deliver a message twice in one batch. One report is for both.
