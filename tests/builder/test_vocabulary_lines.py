@@ -6,6 +6,7 @@ import numpy as np
 
 from builder.checkpoint import wordpiece
 from builder.checkpoint.reading import Checkpoint
+from builder.checkpoint.wordpiece import WordPiece
 from support.checkpoint_forms import vocabulary
 
 
@@ -15,6 +16,7 @@ def test_the_last_of_repeated_lines_wins_and_the_others_are_never_candidates(sou
     assert first[150] == "$"
 
     checkpoint = Checkpoint.load(source)
+    assert isinstance(checkpoint.wordpiece, WordPiece)
     shadowed = checkpoint.wordpiece.tokens.index("[unused_repeated8]")
     assert (source / "vocab.txt").read_text(encoding="utf-8").split("\n")[shadowed] == "$"
     assert len(checkpoint.wordpiece.tokens) == checkpoint.shape.vocabulary
