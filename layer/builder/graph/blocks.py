@@ -42,6 +42,11 @@ class Blocks:
         ready = self.precision.prepare(self.w, x, floor=floor)
         return self.linear(ready, name, name)
 
+    def dense_finely(self, x: str, name: str) -> str:
+        """The same where rows are few, and multiplied with more care."""
+        weight, bias = self.tensors[f"{name}.weight"].T, self.tensors[f"{name}.bias"]
+        return self.precision.multiply_finely(self.w, x, name, weight, bias)
+
     def norm(self, x: str, name: str, *, output: str = "") -> str:
         """LayerNorm over rows [N, hidden]; the result is called `output`, or else `name`."""
         scale = self.w.constant(f"{name}.scale", self.tensors[f"{name}.weight"])

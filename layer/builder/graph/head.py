@@ -15,7 +15,7 @@ def predict(blocks: Blocks, allowed: Array) -> None:
     """
     w = blocks.w
     x = w.op("Gather", contract.HIDDEN, contract.PREDICT, axis=0)
-    x = blocks.activate(blocks.dense(x, TENSORS.transform))
+    x = blocks.activate(blocks.dense_finely(x, TENSORS.transform))
     x = blocks.norm(x, TENSORS.transform_norm)
 
     bias = blocks.tensors[TENSORS.head_bias]

@@ -27,8 +27,7 @@ ZERO_POINT: Final = 128  # of values of either sign
 # Of values after an activation: GELU goes no lower than -0.17, so most levels lie above 0.
 LOW_ZERO_POINT: Final = 24
 TINY: Final = 1e-12  # the smallest scale, so that rows and channels of zeros divide by something
-BLOCK_SIZES: Final = (256, 128, 64, 32, 16)  # that MatMulNBits knows
-USUAL_BLOCK: Final = 32  # where none of them divides the hidden size
+BLOCK: Final = 32  # values of one scale; of MatMulNBits' sizes the finest but 16
 
 
 class PairSafeInt8:
@@ -74,12 +73,14 @@ class PairSafeInt8:
             return product
         return w.op("Add", w.op("Mul", product, x.row_scales), shift)
 
+    def multiply_finely(self, w: Writer, x: str, name: str, weight: Array, bias: Array) -> str:
+        """Blocks of one scale each along K. For many rows it takes longer than `multiply`."""
+        self._store_blocks(w, name, weight.T)
+        return self._multiply_blocks(w, name, x, bias)
+
     def store_table(self, w: Writer, name: str, weight: Array) -> None:
         """Blocks of one scale each along the hidden axis: [V, blocks, size], as in MatMulNBits."""
-        values, scales = blocked(weight)
-        self._widths[name] = weight.shape[1]
-        w.constant(f"{name}.blocks", values)
-        w.constant(f"{name}.block_scales", scales)
+        self._store_blocks(w, name, weight)
 
     def look_up(self, w: Writer, name: str, ids: str) -> str:
         """Gathers the blocks of a row and undoes their scale."""
@@ -100,10 +101,21 @@ class PairSafeInt8:
         return w.op("Slice", rows, start, end, axis)
 
     def project(self, w: Writer, name: str, x: str, bias: Array) -> str:
-        """MatMulNBits, INT8 accumulation (accuracy level 4). Its kernel for an odd last row rounds
-        differently from the one for row pairs, so callers pass an even number of rows.
+        """The integer product of x with the stored blocks."""
+        return self._multiply_blocks(w, name, x, bias)
+
+    def _store_blocks(self, w: Writer, name: str, weight: Array) -> None:
+        values, scales = blocked(weight)
+        self._widths[name] = weight.shape[1]
+        w.constant(f"{name}.blocks", values)
+        w.constant(f"{name}.block_scales", scales)
+
+    def _multiply_blocks(self, w: Writer, name: str, x: str, bias: Array) -> str:
+        """MatMulNBits, INT8 accumulation (accuracy level 4): x [M, K] times a stored [O, K].
+
+        Its kernel for an odd last row rounds differently from the one for row pairs, so callers
+        pass an even number of rows.
         """
-        vocabulary, _, size = w.initializers[f"{name}.blocks"].dims
         return w.op(
             "MatMulNBits",
             x,
@@ -114,9 +126,9 @@ class PairSafeInt8:
             w.constant(f"{name}.bias", bias),
             domain=CONTRIB,
             K=self._widths[name],
-            N=vocabulary,
+            N=w.initializers[f"{name}.blocks"].dims[0],
             bits=8,
-            block_size=size,
+            block_size=BLOCK,
             accuracy_level=4,
         )
 
@@ -152,12 +164,11 @@ def pair_safe(weight: Array) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float
 def blocked(weight: Array) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32]]:
     """u8 values [V, blocks, size] around ZERO_POINT and their scales [V, blocks].
 
-    Where no size divides the width, zeros fill the last block.
+    Zeros fill the last block.
     """
     rows, hidden = weight.shape
-    size = next((size for size in BLOCK_SIZES if hidden % size == 0), USUAL_BLOCK)
-    filled = np.pad(weight, ((0, 0), (0, -hidden % size)))
-    blocks = filled.reshape(rows, -1, size)
+    filled = np.pad(weight, ((0, 0), (0, -hidden % BLOCK)))
+    blocks = filled.reshape(rows, -1, BLOCK)
 
     scales = np.maximum(np.abs(blocks).max(axis=-1) / LEVELS, TINY).astype(np.float32)
     values = np.rint(blocks / scales[..., None]) + ZERO_POINT

@@ -32,6 +32,9 @@ class Precision(Protocol):
     def multiply(self, w: Writer, x: Rows, name: str, weight: Array, bias: Array) -> str:
         """x [N, K] times weight [K, O] plus bias [O]."""
 
+    def multiply_finely(self, w: Writer, x: str, name: str, weight: Array, bias: Array) -> str:
+        """The same for rows x [N, K] as they are, where N is small and even and accuracy counts."""
+
     def store_table(self, w: Writer, name: str, weight: Array) -> None:
         """Stores a matrix [vocabulary, hidden] that is both looked up and multiplied with."""
 
@@ -53,6 +56,10 @@ class Float32:
         """MatMul and Add."""
         product = w.op("MatMul", x.values, w.constant(f"{name}.weight", weight))
         return w.op("Add", product, w.constant(f"{name}.bias", bias))
+
+    def multiply_finely(self, w: Writer, x: str, name: str, weight: Array, bias: Array) -> str:
+        """As ever: nothing is finer."""
+        return self.multiply(w, Rows(x), name, weight, bias)
 
     def store_table(self, w: Writer, name: str, weight: Array) -> None:
         """One float32 matrix."""
