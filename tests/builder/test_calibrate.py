@@ -1,8 +1,9 @@
-"""LayerNorm outputs are moved and take a constant scale without a change of the function or of its
-accuracy.
+"""Activations are moved and scaled, channel by channel, without a change of the function, and lose
+less in INT8 then.
 """
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,12 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from builder.checkpoint import hub
+from builder.checkpoint.bert import TENSORS
 from builder.checkpoint.reading import Checkpoint
-from builder.graph import calibrate, model_graph
+from builder.graph import balance, calibrate, model_graph
 from builder.graph.int8 import PairSafeInt8
-from builder.graph.precision import Float32, Precision
+from builder.graph.nodes import Writer
+from builder.graph.precision import Float32, Precision, Rows
 from builder.model import model_folder
 from builder.model.plan import draw_up
 from fillmask.model import manifest
@@ -35,6 +38,8 @@ SHAPE: dict[str, Any] = {
     "size": 300,
 }
 STANDING = 7  # the channel that stands far from all others, as real BERTs have one
+FAR = [1, 20, 40]  # channels
+WEIGHTS = np.full(64, 0.1)  # the largest magnitudes of what the channels are multiplied with
 IDS = np.random.default_rng(2).integers(5, 300, (12, 24))
 QUERIES = [Query(row.tolist(), list(range(len(row)))) for row in IDS]
 
@@ -57,11 +62,30 @@ def hidden(made: Checkpoint, how: Precision) -> npt.NDArray[np.float32]:
     return np.asarray(session.run([HIDDEN], encoder_feeds(QUERIES))[0])
 
 
-def activations(made: Checkpoint, folder: Path) -> calibrate.Outputs:
+def activations(made: Checkpoint, folder: Path) -> calibrate.Activations:
     """What the builder measures of a checkpoint's float32 model."""
     plan = draw_up(hub.find(str(folder.parent / "source")), "fill-mask")
     model_folder.write(folder, plan._replace(checkpoint=made), Float32())
     return calibrate.activations(folder, manifest.read(folder), made.shape.layers, QUERIES)
+
+
+class Scaled(Float32):
+    """Float32 that divides channels as INT8 does."""
+
+    def __init__(self, scales: Mapping[str, npt.NDArray[np.float64]]) -> None:
+        self.scales = scales
+
+    def prepare(self, w: Writer, x: str, *, floor: float | None = None) -> Rows:
+        if x not in self.scales:
+            return Rows(x)
+        factors = (1 / self.scales[x]).astype(np.float32)
+        return Rows(w.op("Mul", x, w.constant(f"{x}.factors", factors)))
+
+
+def precision(fits: Mapping[str, balance.NormFit]) -> PairSafeInt8:
+    """As the builder makes it."""
+    peaks = {name: fit.peak for name, fit in fits.items() if fit.peak}
+    return PairSafeInt8(peaks, {name: fit.scale for name, fit in fits.items()})
 
 
 def unlike(one: npt.NDArray[np.float32], other: npt.NDArray[np.float32]) -> float:
@@ -70,43 +94,92 @@ def unlike(one: npt.NDArray[np.float32], other: npt.NDArray[np.float32]) -> floa
     return float(np.abs(one - other)[:, rest].mean() / other[:, rest].std())
 
 
-def test_moving_changes_no_answer_and_spares_the_levels(source: Checkpoint, tmp_path: Path) -> None:
-    outputs = activations(source, tmp_path / "before")
-    assert len(outputs) == 2 * SHAPE["layers"]
-    assert all(np.abs(values).max() > 30 for values in outputs.values())
-    fits = {name: calibrate.fit(values) for name, values in outputs.items()}
-    assert all(fit.peak and fit.peak < 6 for fit in fits.values())
-    moved = calibrate.moved(source, fits)
+def test_balancing_changes_no_answer_and_spares_the_levels(
+    source: Checkpoint, tmp_path: Path
+) -> None:
+    measured = activations(source, tmp_path / "before")
+    assert len(measured.norms) == 2 * SHAPE["layers"]
+    assert len(measured.contexts) == SHAPE["layers"]
+    assert all(np.abs(values).max() > 30 for values in measured.norms.values())
+
+    balanced, fits = balance.balance(source, measured)
     exact = hidden(source, Float32())
-    assert np.abs(hidden(moved, Float32()) - exact).max() < 2e-4
-    for name, values in activations(moved, tmp_path / "after").items():
-        assert np.abs(values - (outputs[name] - fits[name].move)).max() < 2e-4
-        assert np.abs(values).max() <= (fits[name].peak or 0)
-    spoilt = unlike(hidden(source, PairSafeInt8(dict.fromkeys(outputs, 45.0))), exact)
-    peaks = {name: fit.peak for name, fit in fits.items() if fit.peak}
-    assert unlike(hidden(moved, PairSafeInt8(peaks)), exact) < spoilt / 2
+    scaled = Scaled({name: fit.scale for name, fit in fits.items()})
+    assert np.abs(hidden(balanced, scaled) - exact).max() < 2e-4
+
+    for name, values in measured.norms.items():
+        reached = np.abs((values - fits[name].move) / fits[name].scale).max()
+        assert reached <= (fits[name].peak or 0) < 1.1 * reached
+
+    spoilt = unlike(hidden(source, PairSafeInt8(dict.fromkeys(measured.norms, 45.0))), exact)
+    assert unlike(hidden(balanced, precision(fits)), exact) < spoilt / 2
+
+
+def heard(source: Checkpoint) -> Checkpoint:
+    """The same with an attention whose output counts beside the residual."""
+    tensors = {name: tensor.copy() for name, tensor in source.tensors.items()}
+    for index in range(SHAPE["layers"]):
+        tensors[f"{TENSORS.of_layer(index).attention_output}.weight"] *= 30
+    return source._replace(tensors=tensors)
+
+
+def test_channels_of_a_context_that_reach_far_cost_the_others_nothing(
+    source: Checkpoint, tmp_path: Path
+) -> None:
+    """Three channels of the values 20 times as large, which the product after them takes back."""
+    usual = heard(source)
+    tensors = {name: tensor.copy() for name, tensor in usual.tensors.items()}
+    for index in range(SHAPE["layers"]):
+        names = TENSORS.of_layer(index)
+        for part in ("weight", "bias"):
+            tensors[f"{names.value}.{part}"][FAR] *= 20
+        tensors[f"{names.attention_output}.weight"][:, FAR] /= 20
+    outlying = usual._replace(tensors=tensors)
+    exact = hidden(usual, Float32())
+    assert np.abs(hidden(outlying, Float32()) - exact).max() < 2e-4
+
+    kept = []
+    for number, made in enumerate((usual, outlying)):
+        balanced, fits = balance.balance(made, activations(made, tmp_path / str(number)))
+        kept.append(unlike(hidden(balanced, precision(fits)), exact))
+    plain = [unlike(hidden(made, PairSafeInt8({})), exact) for made in (usual, outlying)]
+    assert plain[1] > 1.2 * plain[0], "without balance they cost much"
+    assert kept[1] < 1.05 * kept[0]
 
 
 def test_a_constant_scale_is_for_tokens_of_like_size() -> None:
     like = np.random.default_rng(3).standard_normal((200, 64)).astype(np.float32)
-    usual = float(np.median(np.abs(like).max(axis=1)))
-    move, peak = calibrate.fit(like)
+    move, scale, peak = balance.fit_norm(like, WEIGHTS)
     assert peak is not None
-    assert 1 <= peak / np.abs(like - move).max() < 2 ** (1 / calibrate.PEAK_STEPS)
+    assert 1 <= peak / np.abs((like - move) / scale).max() < 2 ** (1 / balance.PEAK_STEPS)
+
     standing = like + np.where(np.arange(64) == STANDING, 28, 0).astype(np.float32)
-    assert calibrate.fit(standing).peak == peak
+    assert balance.fit_norm(standing, WEIGHTS).peak == peak
+
     few = like.copy()
-    few[::25, STANDING] = (
-        28  # one token in 25, as [CLS] in all-MiniLM-L6-v2: the move must be the others'
-    )
-    move, none = calibrate.fit(few)
-    assert none is None
-    assert np.median(np.abs(few - move).max(axis=1)) < 1.1 * usual
+    few[::25] *= 9  # one token in 25, in all channels
+    assert balance.fit_norm(few, WEIGHTS).peak is None
+
+
+def test_a_channel_in_which_few_tokens_stand_far_is_scaled_alone() -> None:
+    """As that of [CLS] in all-MiniLM-L6-v2: the move must be the others'."""
+    like = np.random.default_rng(3).standard_normal((200, 64)).astype(np.float32)
+    usual = balance.fit_norm(like, WEIGHTS)
+    few = like.copy()
+    few[::25, STANDING] = 28
+    move, scale, peak = balance.fit_norm(few, WEIGHTS)
+    assert np.median(np.abs(few - move).max(axis=1)) < 1.1 * np.median(np.abs(like).max(axis=1))
+    assert scale[STANDING] > 3 * usual.scale[STANDING]
+    assert peak is not None
+    assert usual.peak is not None
+    assert peak < 3 * usual.peak
 
 
 def test_outputs_of_0_have_a_scale() -> None:
-    nothing = calibrate.fit(np.full((9, 4), 0.5, np.float32))
-    assert nothing.peak is None or nothing.peak > 0
+    nothing = balance.fit_norm(np.full((9, 4), 0.5, np.float32), np.zeros(4))
+    assert nothing.peak is not None
+    assert nothing.peak > 0
+    assert (nothing.scale > 0).all()
     assert (nothing.move == 0.5).all()
 
 

@@ -11,6 +11,7 @@ saturate, and a CPU with AVX2 gives the same integers as one with AVX-512 VNNI.
 """
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -33,26 +34,36 @@ BLOCK: Final = 32  # values of one scale; of MatMulNBits' sizes the finest but 1
 class PairSafeInt8:
     """Pair-safe weights, one scale per channel, and one 8-bit blocked copy of the embedding table.
 
-    `peaks` has the largest magnitude of those LayerNorm outputs that take a constant scale, by
-    name.
+    By the names of LayerNorms, `peaks` has the largest magnitude of those outputs that take a
+    constant scale, and `scales` what each channel [hidden] of an output is divided by before that.
     """
 
-    def __init__(self, peaks: Mapping[str, float]) -> None:
+    def __init__(
+        self, peaks: Mapping[str, float], scales: Mapping[str, Array] = MappingProxyType({})
+    ) -> None:
         self._peaks = peaks
+        self._scales = scales
         self._widths: dict[str, int] = {}  # of the tables, without what fills their last blocks
 
     def prepare(self, w: Writer, x: str, *, floor: float | None = None) -> Rows:
         """u8; with a known floor nearly all 255 levels serve."""
+        scaled = self._scale_channels(w, x)
         if x in self._peaks:
             scale = w.number(f"{x}.step", self._peaks[x] / LEVELS)
             point = _zero_point(w, ZERO_POINT)
-            return Rows(w.op("QuantizeLinear", x, scale, point), scale, point)
+            return Rows(w.op("QuantizeLinear", scaled, scale, point), scale, point)
 
         zero = ZERO_POINT if floor is None else LOW_ZERO_POINT
-        row_scales = _row_scales(w, x, zero, floor)
+        row_scales = _row_scales(w, scaled, zero, floor)
         one, point = w.number("one", 1), _zero_point(w, zero)
-        scaled = w.op("Div", x, row_scales)
-        return Rows(w.op("QuantizeLinear", scaled, one, point), one, point, row_scales)
+        steps = w.op("Div", scaled, row_scales)
+        return Rows(w.op("QuantizeLinear", steps, one, point), one, point, row_scales)
+
+    def _scale_channels(self, w: Writer, x: str) -> str:
+        if x not in self._scales:
+            return x
+        factors = (1 / self._scales[x]).astype(np.float32)
+        return w.op("Mul", x, w.constant(f"{x}.factors", factors))
 
     def multiply(self, w: Writer, x: Rows, name: str, weight: Array, bias: Array) -> str:
         """Integer product, then scale and bias in float32."""

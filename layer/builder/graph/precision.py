@@ -1,9 +1,11 @@
 """How matrices are stored and multiplied: what a precision offers, and float32, the yardstick."""
 
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from builder.checkpoint.tensors import Array
 from builder.graph.nodes import Writer
+
+WEIGHT: Final = ".weight"  # ends the name of every float32 matrix of multiply()
 
 
 class Rows(NamedTuple):
@@ -54,7 +56,7 @@ class Float32:
 
     def multiply(self, w: Writer, x: Rows, name: str, weight: Array, bias: Array) -> str:
         """MatMul and Add."""
-        product = w.op("MatMul", x.values, w.constant(f"{name}.weight", weight))
+        product = w.op("MatMul", x.values, w.constant(name + WEIGHT, weight))
         return w.op("Add", product, w.constant(f"{name}.bias", bias))
 
     def multiply_finely(self, w: Writer, x: str, name: str, weight: Array, bias: Array) -> str:

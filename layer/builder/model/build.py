@@ -11,6 +11,7 @@ from pathlib import Path
 from builder.checkpoint.errors import CheckpointError
 from builder.checkpoint.hub import Source
 from builder.graph import calibrate
+from builder.graph.balance import balance
 from builder.graph.int8 import PairSafeInt8
 from builder.graph.precision import Float32
 from builder.model import model_folder, report
@@ -69,10 +70,10 @@ def _calibrate(float32: Path, plan: Plan) -> tuple[Plan, PairSafeInt8]:
     queries = calibrate.queries(codec, described.lowercase, described.special, described.max_tokens)
 
     layers = plan.checkpoint.shape.layers
-    outputs = calibrate.activations(float32, described, layers, queries)
-    fits = {name: calibrate.fit(values) for name, values in outputs.items()}
+    measured = calibrate.activations(float32, described, layers, queries)
+    checkpoint, fits = balance(plan.checkpoint, measured)
     peaks = {name: fit.peak for name, fit in fits.items() if fit.peak is not None}
+    scales = {name: fit.scale for name, fit in fits.items()}
     say(f"{len(peaks)} of {len(fits)} LayerNorms take a constant scale")
 
-    moved = calibrate.moved(plan.checkpoint, fits)
-    return plan._replace(checkpoint=moved), PairSafeInt8(peaks)
+    return plan._replace(checkpoint=checkpoint), PairSafeInt8(peaks, scales)
