@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,10 @@ import numpy as np
 import pytest
 
 from builder.graph import int8
-from builder.model import verify
+from builder.model import report, verify
 from builder.model.__main__ import main
 from fillmask.model import manifest
+from fillmask.operations.embed import Embedding
 from support import checkpoints
 from support.checkpoints import SMALL
 
@@ -113,6 +115,35 @@ def test_no_head_and_no_task_names_the_task(
         )
         assert main([str(source), "--out", str(tmp_path / "out")]) == 1
         assert "--task embed builds it for embeddings alone" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("worse", "says"),
+    [
+        ({"mean_cosine": 0.98}, "a mean cosine with float32's of 0.9800, and the minimum is 0.99"),
+        ({"least_cosine": 0.916}, "a least cosine with float32's of 0.9160, and the minimum"),
+        ({"nearest_agreement": 0.9}, "as near a neighbour as float32's in a share of 0.9000"),
+    ],
+)
+def test_a_model_is_judged_by_the_mean_the_least_and_the_nearest(
+    worse: dict[str, float], says: str
+) -> None:
+    """Three channels ten times as large once left a mean of 0.9916 and a least of 0.916."""
+    good = verify.Cosines(498, mean_cosine=0.9916, least_cosine=0.96, nearest_agreement=0.97)
+    pooling = report.VectorsReport("modules.json", "")
+    assert report.EmbedReport(good, pooling).fault is None
+    assert says in (report.EmbedReport(replace(good, **worse), pooling).fault or "")
+
+
+def test_a_neighbour_is_as_near_when_float32_says_so() -> None:
+    def embeddings(*degrees: float) -> list[Embedding]:
+        angles = np.radians(degrees)
+        rows = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+        return [Embedding(row, 3, 1, 0) for row in rows]
+
+    exact = embeddings(0, 10, 20.1, 60)
+    assert verify.cosines(embeddings(0, 10.2, 20.1, 60), exact).nearest_agreement == 1
+    assert verify.cosines(embeddings(0, 10, 45, 60), exact).nearest_agreement == 0.75
 
 
 def test_embeddings_that_disagree_with_float32_stop_the_build(

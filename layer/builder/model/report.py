@@ -17,6 +17,8 @@ from fillmask.model.text import TextCodec
 
 MIN_AGREEMENT: Final = 0.95  # share of blanks with the same first candidate
 MIN_COSINE: Final = 0.99  # mean over the sentences
+MIN_LEAST_COSINE: Final = 0.95  # of any sentence
+MIN_NEAREST: Final = 0.95  # share of sentences whose nearest other one is as near to float32
 # Share of probes that float32 has right in the first five candidates. A random head has none right,
 # the embedded model 80 %.
 MIN_PROBES: Final = 0.20
@@ -82,12 +84,15 @@ class EmbedReport:
     @property
     def fault(self) -> str | None:
         """Why the model is not good enough, or None."""
-        cosine = self.embeddings.mean_cosine
-        if cosine < MIN_COSINE:
-            return (
-                f"INT8's embeddings have a mean cosine of {cosine:.4f} with float32's, and the "
-                f"minimum is {MIN_COSINE}"
-            )
+        found = self.embeddings
+        measures = (
+            ("a mean cosine with float32's", found.mean_cosine, MIN_COSINE),
+            ("a least cosine with float32's", found.least_cosine, MIN_LEAST_COSINE),
+            ("as near a neighbour as float32's in a share", found.nearest_agreement, MIN_NEAREST),
+        )
+        for what, value, minimum in measures:
+            if value < minimum:
+                return f"INT8's embeddings have {what} of {value:.4f}, and the minimum is {minimum}"
         return None
 
 

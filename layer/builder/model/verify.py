@@ -25,6 +25,9 @@ DATA: Final = Path(__file__).parents[1] / "data"
 BEST: Final = 5  # candidates that are compared
 BLANK_EVERY: Final = 7  # one blank in so many tokens of a sentence
 
+MARGIN: Final = 0.1  # nats; below it two candidates are as good as tied
+NEAR_TIE: Final = 0.005  # of a cosine; below it two neighbours are as near
+
 LogProbabilities = npt.NDArray[np.float32]  # [vocabulary]
 
 
@@ -36,6 +39,7 @@ class Agreement:
     top1_agreement: float  # the first candidate is the same
     top5_overlap: float  # of the first five
     mean_kl: float
+    clear_misses: int  # blanks where float32 prefers its own first candidate by more than MARGIN
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,7 @@ class Cosines:
     sentences: int
     mean_cosine: float
     least_cosine: float
+    nearest_agreement: float  # share of the sentences whose nearest other one is as near to float32
 
 
 def sentences() -> list[str]:
@@ -67,11 +72,13 @@ def blanks(codec: TextCodec, described: Manifest) -> list[Query]:
 def agreement(ours: OnnxEngine, exact: OnnxEngine, queries: list[Query]) -> Agreement:
     """How well `ours` follows `exact` on queries of one position each."""
     same_first = overlap = divergence = 0.0
+    clear_misses = 0
     both = zip(_scores(exact, queries), _scores(ours, queries), strict=True)
     progress = Progress("comparing", len(queries))
     for p, q in both:
         progress.advance(1)
         same_first += float(p.argmax() == q.argmax())
+        clear_misses += int(p.max() - p[q.argmax()] > MARGIN)
         overlap += len(_best(p) & _best(q)) / BEST
         divergence += float(np.sum(np.exp(p, dtype=np.float64) * (p.astype(np.float64) - q)))
 
@@ -81,6 +88,7 @@ def agreement(ours: OnnxEngine, exact: OnnxEngine, queries: list[Query]) -> Agre
         top1_agreement=round(same_first / count, 4),
         top5_overlap=round(overlap / count, 4),
         mean_kl=round(divergence / count, 6),
+        clear_misses=clear_misses,
     )
 
 
@@ -101,7 +109,23 @@ def cosines(vectors: Sequence[Embedding], exact: Sequence[Embedding]) -> Cosines
         sentences=len(vectors),
         mean_cosine=round(float(values.mean()), 5),
         least_cosine=round(float(values.min()), 5),
+        nearest_agreement=round(_nearest_agreement(vectors, exact), 4),
     )
+
+
+def _nearest_agreement(vectors: Sequence[Embedding], exact: Sequence[Embedding]) -> float:
+    """See Cosines."""
+    ours, theirs = _similarities(vectors), _similarities(exact)
+    found = np.take_along_axis(theirs, ours.argmax(axis=1)[:, None], axis=1)[:, 0]
+    return float(np.mean(theirs.max(axis=1) - found <= NEAR_TIE))
+
+
+def _similarities(vectors: Sequence[Embedding]) -> npt.NDArray[np.float32]:
+    """Of each pair of different vectors: [vectors, vectors]."""
+    rows = np.array([vector.vector for vector in vectors])
+    similarities = rows @ rows.T
+    np.fill_diagonal(similarities, -1)
+    return similarities
 
 
 def _scores(engine: OnnxEngine, queries: list[Query]) -> Iterator[LogProbabilities]:
