@@ -126,7 +126,7 @@ def test_no_head_and_no_task_names_the_task(
     ],
 )
 def test_a_model_is_judged_by_the_mean_the_least_and_the_nearest(
-    worse: dict[str, float], says: str
+    worse: dict[str, Any], says: str
 ) -> None:
     """Three channels ten times as large once left a mean of 0.9916 and a least of 0.916."""
     good = verify.Cosines(498, mean_cosine=0.9916, least_cosine=0.96, nearest_agreement=0.97)

@@ -123,7 +123,7 @@ def _nearest_agreement(vectors: Sequence[Embedding], exact: Sequence[Embedding])
 def _similarities(vectors: Sequence[Embedding]) -> npt.NDArray[np.float32]:
     """Of each pair of different vectors: [vectors, vectors]."""
     rows = np.array([vector.vector for vector in vectors])
-    similarities = rows @ rows.T
+    similarities: npt.NDArray[np.float32] = rows @ rows.T
     np.fill_diagonal(similarities, -1)
     return similarities
 
