@@ -135,7 +135,7 @@ usage: ./build.sh test [--light] [PYTEST OPTIONS]
 
 Without options: lint, format, types, every test, and how many lines of the run-time package they run.
 With folders, as in tests/http: their tests alone, and nothing is installed that only others use.
-With --light: the tests that need Python packages alone, and nothing of Debian is installed.
+With --light: the tests that need Python packages alone, without Java, Chromium and other programs.
 TEXT
     return
   fi

@@ -174,6 +174,7 @@ TEXT
 
 try_as() { # SUITE USER
   local root="$WORK/$1-$2" status=0
+  SECONDS=0
   mkdir "$root"
   tar -C "$root" --numeric-owner -xf "$WORK/$1.tar"
   furnish "$root"
@@ -182,7 +183,8 @@ try_as() { # SUITE USER
   wait "$INSIDE" || status=$?
   INSIDE=
   rm -rf --one-file-system "$root"
-  [ "$status" = 0 ] || fail "$1 as $2: ended with $status"
+  RESULTS+=("$1 as $2: $([ "$status" = 0 ] && echo passed || echo "failed with $status") after $SECONDS seconds")
+  [ "$status" = 0 ] || FAILED=1
 }
 
 brings_python() { # SUITE: whether its Python is the one asked for
@@ -192,7 +194,7 @@ brings_python() { # SUITE: whether its Python is the one asked for
 }
 
 main() {
-  local suite user
+  local suite user RESULTS=() FAILED=0
   read_options "$@"
   prepare
   [ -z "$(git -C "$PROJECT" status --porcelain)" ] || say "changes that are not committed are not tested"
@@ -202,6 +204,8 @@ main() {
     for user in "${USERS[@]}"; do try_as "$suite" "$user"; done
     rm "$WORK/$suite.tar"
   done
+  [ ${#RESULTS[@]} = 0 ] || printf '%s\n' '' "${RESULTS[@]}" >&2
+  return "$FAILED"
 }
 
 main "$@"

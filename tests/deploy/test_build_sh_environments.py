@@ -109,6 +109,15 @@ def test_a_folder_of_tests_asks_for_what_it_uses(
         assert done.stdout.split("|")[1:-1] == ["-m", "pytest", *named]
 
 
+def test_light_asks_for_python_packages_alone(project: Path, tmp_path: Path) -> None:
+    (project / "tests" / "model" / "requirements.txt").write_text("")
+    done = run(project, "test", "--light", "-x", PATH=without_root(tmp_path / "bin"))
+    module, name, option, marked, *rest = done.stdout.split("|")[1:-1]
+    assert (module, name, option, rest) == ("-m", "pytest", "-m", ["-x"])
+    assert "java" in marked
+    assert not done.returncode
+
+
 def test_without_options_everything_is_checked_and_the_coverage_measured(
     project: Path, tmp_path: Path
 ) -> None:
