@@ -26,7 +26,7 @@ make_account() {
   mapfile -t carried </etc/environment
   LOGIN=(setpriv "--reuid=$ACCOUNT" "--regid=$ACCOUNT" --init-groups
     env --ignore-environment "HOME=$home" "USER=$ACCOUNT" "LOGNAME=$ACCOUNT" "PATH=$path" "${carried[@]}")
-  "${LOGIN[@]}" git clone --quiet -c advice.detachedHead=false /project.bundle "$home/$PLACE"
+  "${LOGIN[@]}" git -c advice.detachedHead=false -c init.defaultBranch=main clone --quiet /project.bundle "$home/$PLACE"
   cd "$home/$PLACE"
 }
 
