@@ -188,15 +188,26 @@ test_folders() { # PYTEST OPTIONS
   printf '%s\n' "${named[@]#tests/}"
 }
 
-# The Debian packages that are missing of those which test folders name in lines of "COMMAND PACKAGE" or "FILE PACKAGE".
+# The first of some packages that this Debian has. Where apt has no lists, as in a container's image,
+# root gets them.
+first_known() { # PACKAGE ...
+  if [ $# -gt 1 ] && [ "$(id -u)" = 0 ] && ! compgen -G '/var/lib/apt/lists/*Packages*' >/dev/null; then
+    apt-get update -qq >&2
+  fi
+  while [ $# -gt 1 ] && ! apt-cache show "$1" >/dev/null 2>&1; do shift; done
+  echo "$1"
+}
+
+# The Debian packages that are missing of those which test folders name in lines of "SIGN PACKAGE ...": a command or a
+# file, and what brings it, by the names that it has in one release or another.
 missing_packages() { # FOLDER ...
-  local folder sign package
+  local folder sign packages
   {
     venv_package
     for folder in "$@"; do
       [ -f "tests/$folder/debian.txt" ] || continue
-      while read -r sign package; do
-        [ -e "$sign" ] || command -v "$sign" >/dev/null || echo "$package"
+      while read -r sign packages; do
+        [ -e "$sign" ] || PATH=$PATH:/usr/sbin:/sbin command -v "$sign" >/dev/null || first_known $packages
       done <"tests/$folder/debian.txt"
     done
   } | sort -u

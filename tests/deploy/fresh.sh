@@ -100,7 +100,8 @@ bootstrap() { # SUITE: one archive of a clean root, for every user
   sources "$1" >"$WORK/sources.list"
   [ -s "$WORK/sources.list" ] && given=("$WORK/sources.list") || given=()
   # shellcheck disable=SC2016
-  mmdebstrap --quiet --mode=root --variant=minbase --include=$INCLUDED --aptopt="$WORK/apt.conf" \
+  mmdebstrap --quiet --mode=root --variant=minbase --include=$INCLUDED --skip=cleanup/apt/lists \
+    --aptopt="$WORK/apt.conf" \
     --customize-hook='tar -C / -c usr/local/share/ca-certificates etc/hosts | tar -C "$1" -x' \
     --customize-hook='chroot "$1" update-ca-certificates >/dev/null' \
     "$1" "$WORK/$1.tar" "${given[@]}" 2>"$WORK/mmdebstrap.log" \

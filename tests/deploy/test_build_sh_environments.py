@@ -91,7 +91,7 @@ DEBIAN: Final = (TESTS / "deploy" / "debian.txt").read_text("utf-8")
         (["tests/http", "--ignore", "tests/page", "--deselect", "tests/cache"], []),
         (
             ["tests/model", "tests/deploy"],
-            sorted({"valgrind", *(line.split()[1] for line in DEBIAN.splitlines())}),
+            sorted({"valgrind", *(line.split()[-1] for line in DEBIAN.splitlines())}),
         ),
     ],
 )
@@ -107,6 +107,18 @@ def test_a_folder_of_tests_asks_for_what_it_uses(
         assert not done.stdout
     else:
         assert done.stdout.split("|")[1:-1] == ["-m", "pytest", *named]
+
+
+def test_a_package_goes_by_the_name_that_this_debian_has(project: Path, tmp_path: Path) -> None:
+    path = Path(without_root(tmp_path / "bin"))
+    (path / "apt-cache").write_text('#!/bin/sh\n[ "$1 $2" = "show docker-cli" ]\n')
+    (path / "apt-cache").chmod(0o755)
+    (project / "tests" / "deploy" / "debian.txt").write_text("no-docker docker-cli docker.io\n")
+    done = run(project, "test", "tests/deploy", PATH=str(path))
+    assert done.stderr.endswith("--no-install-recommends docker-cli\n")
+    (path / "apt-cache").write_text("#!/bin/sh\nexit 100\n")
+    done = run(project, "test", "tests/deploy", PATH=str(path))
+    assert done.stderr.endswith("--no-install-recommends docker.io\n")
 
 
 def test_light_asks_for_python_packages_alone(project: Path, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ make_account() {
   if [ "$ACCOUNT" = root ]; then
     path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
     cp /etc/skel/.npmrc /root
+    rm -r /var/lib/apt/lists/* # as in a container's image
   else
     home=/home/$ACCOUNT
     useradd --create-home "$ACCOUNT"
