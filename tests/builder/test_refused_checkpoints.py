@@ -7,7 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from support.checkpoint_forms import WORDS, Change, config, positions, tensor, vocabulary, without
+from support.checkpoint_forms import (
+    WORDS,
+    Change,
+    config,
+    positions,
+    rename,
+    tensor,
+    vocabulary,
+    without,
+)
 
 pytestmark = pytest.mark.usefixtures("few_sentences")
 
@@ -80,6 +89,7 @@ CONFIGURATIONS: list[tuple[Change, str]] = [
 ]
 
 TENSORS: list[tuple[Change, str]] = [
+    (lambda folder: rename(folder, lambda name: f"a.{name}"), "; its first are a.bert.embeddings"),
     (
         lacks("cls.predictions.transform.dense.bias"),
         "no tensor cls.predictions.transform.dense.bias",

@@ -19,6 +19,11 @@ def safetensors(content: bytes) -> Change:
     return lambda folder: (folder / "model.safetensors").write_bytes(content)
 
 
+def left_with(name: str) -> Change:
+    """A file of another library instead of model.safetensors."""
+    return lambda folder: (folder / "model.safetensors").rename(folder / name)
+
+
 def torch_file(content: bytes) -> Change:
     """These bytes as pytorch_model.bin, without any other weights."""
 
@@ -68,6 +73,8 @@ def old_evil(folder: Path) -> None:
     ("change", "says"),
     [
         (lambda folder: (folder / "model.safetensors").unlink(), "neither model.safetensors nor"),
+        (left_with("bert_model.ckpt.index"), "bert_model.ckpt.index is not of PyTorch"),
+        (left_with("tf_model.h5"), "tf_model.h5 is not of PyTorch"),
         (safetensors(b"x" * 99), "not a readable safetensors file"),
         (safetensors(POINTER), "is a Git LFS pointer"),
         (torch_file(POINTER), "is a Git LFS pointer, not the weights: run git lfs pull."),

@@ -5,7 +5,10 @@ An architecture is one value of the type Architecture; bert.py holds BERT's. Rea
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+# Begin the names of a model that was compiled, trained on several machines or wrapped in another.
+WRAPPERS: Final = ("_orig_mod.", "module.", "model.")
 
 
 class Shape(NamedTuple):
@@ -95,6 +98,8 @@ class Architecture(NamedTuple):
 
     def spelled(self, name: str) -> str:
         """The one spelling of a tensor's name."""
+        while wrapper := next((start for start in WRAPPERS if name.startswith(start)), ""):
+            name = name.removeprefix(wrapper)
         for prefix in self.prefixes:
             name = name.removeprefix(prefix)
         for old, new in self.endings:

@@ -61,7 +61,7 @@ BERT: Final = Architecture(
     config=CONFIG,
     tensors=TENSORS,
     folds=(TOKEN_TYPES, TASK_TYPES),
-    prefixes=("module.", "bert.", "ernie."),
+    prefixes=("bert.", "ernie."),
     # bert-base-chinese still has the names of TensorFlow.
     endings=(("LayerNorm.gamma", "LayerNorm.weight"), ("LayerNorm.beta", "LayerNorm.bias")),
     aliases=((HEAD + "decoder.bias", TENSORS.head_bias),),

@@ -40,7 +40,7 @@ class Config(NamedTuple):
 
 def read(folder: Path) -> Config:
     """The configuration of a checkpoint folder; raises CheckpointError where it has no graph."""
-    path = folder / "config.json"
+    path = _file(folder)
     config = read_object(path)
     _check_plain(config, path)
     architecture = _architecture(config, folder)
@@ -65,6 +65,12 @@ def read(folder: Path) -> Config:
         demanded=frozenset(fold.table for fold in folds if config.get(fold.switch)),
         unused_positions=unused,
     )
+
+
+def _file(folder: Path) -> Path:
+    """config.json, or the name that it has beside TensorFlow's checkpoints of BERT."""
+    usual, classic = folder / "config.json", folder / "bert_config.json"
+    return classic if classic.exists() and not usual.exists() else usual
 
 
 def _check_plain(config: Mapping[str, Any], path: Path) -> None:
@@ -145,7 +151,7 @@ def _shape(config: Mapping[str, Any], architecture: Architecture, folder: Path) 
             f"{folder} uses the activation {activation!r}; known are {', '.join(known)}."
         )
 
-    path = folder / "config.json"
+    path = _file(folder)
     return Shape(
         layers=_size(config, names.layers, path),
         hidden=_size(config, names.hidden, path),

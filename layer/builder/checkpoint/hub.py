@@ -10,7 +10,10 @@ from builder.checkpoint.errors import CheckpointError
 
 ENCODER: Final = (
     "config.json",
+    "bert_config.json",
     "vocab.txt",
+    "added_tokens.json",
+    "special_tokens_map.json",
     "tokenizer.json",
     "tokenizer_config.json",
     "sentence_bert_config.json",

@@ -100,7 +100,11 @@ def _check_vocabulary(tensors: Mapping[str, Array], described: Config, tokens: i
     Spare ones make a rounder number, or are there for tokens to come.
     """
     words, vocabulary = described.architecture.tensors.words, described.shape.vocabulary
-    rows = tensors[words].shape[:1] if words in tensors else (vocabulary,)
+    if words not in tensors:
+        first = ", ".join(sorted(tensors)[:3]) or "none"
+        raise CheckpointError(f"The checkpoint has no tensor {words}; its first are {first}.")
+
+    rows = tensors[words].shape[:1]
     if rows != (vocabulary,) or tokens > vocabulary:
         raise CheckpointError(
             f"The vocabulary does not fit: {tokens} tokens, {sum(rows)} embeddings, "

@@ -13,7 +13,7 @@ ERNIE: Final = BERT._replace(model_type="ernie")
 ROBERTA: Final = BERT._replace(
     model_type="roberta",
     folds=(TOKEN_TYPES,),
-    prefixes=("module.", "roberta."),
+    prefixes=("roberta.",),
     activations=("gelu",),  # the head's, whatever config.json says
     renames=(
         (r"lm_head\.dense\.", f"{HEAD}transform.dense."),
@@ -34,7 +34,7 @@ DISTILBERT: Final = BERT._replace(
         activation="activation",
     ),
     folds=(),
-    prefixes=("module.", "distilbert."),
+    prefixes=("distilbert.",),
     renames=(
         (r"transformer\.", "encoder."),
         (r"(encoder\.layer\.\d+\.)attention\.q_lin\.", r"\1attention.self.query."),
@@ -55,7 +55,7 @@ DISTILBERT: Final = BERT._replace(
 ELECTRA: Final = BERT._replace(
     model_type="electra",
     folds=(TOKEN_TYPES,),
-    prefixes=("module.", "electra."),
+    prefixes=("electra.",),
     activations=("gelu",),  # the generator's head's, whatever config.json says
     renames=(
         (r"generator_predictions\.dense\.", f"{HEAD}transform.dense."),

@@ -24,6 +24,8 @@ from builder.checkpoint.torch_pickle import (
 )
 
 LEGACY_MAGIC: Final = 0x1950A86A20F9469CFC6C
+# Keys under which training scripts put the tensors, beside their optimisers.
+WRAPPED: Final = ("state_dict", "model_state_dict", "model")
 ZIP_LENGTHS: Final = 26  # where a member's header in a zip file says how long its ends are
 ZIP_HEADER: Final = 30  # bytes of that header before its two ends, a name and an extra field
 
@@ -58,7 +60,8 @@ class TorchFile(Mapping[str, Array]):
         self._path = path
         try:
             contents = _read(path)
-            named = contents.pickled.get("state_dict", contents.pickled)
+            inside = next((key for key in WRAPPED if key in contents.pickled), None)
+            named = contents.pickled[inside] if inside else contents.pickled
             self._locations = {
                 name: self._locate(name, reference, contents.storages)
                 for name, reference in named.items()

@@ -13,6 +13,7 @@ from builder.checkpoint.tensors import Array, SafetensorsFile
 from builder.checkpoint.torch_file import TorchFile
 
 FORMATS: Final = (("model.safetensors", SafetensorsFile), ("pytorch_model.bin", TorchFile))
+FOREIGN: Final = ("*.ckpt*", "tf_model*.h5", "flax_model*.msgpack")  # of TensorFlow and JAX
 POINTER: Final = b"version https://git-lfs.github.com/spec/"  # begins what stands for a big file
 
 
@@ -25,6 +26,12 @@ def open_folder(folder: Path) -> Mapping[str, Array]:
         if index.exists():
             return Shards([open_file(_present(shard)) for shard in _shards(index)])
 
+    for pattern in FOREIGN:
+        if found := sorted(folder.glob(pattern)):
+            raise CheckpointError(
+                f"{found[0]} is not of PyTorch: load it with transformers (from_tf=True or "
+                "from_flax=True in version 4), and build what save_pretrained writes."
+            )
     names = " nor ".join(name for name, _ in FORMATS)
     raise CheckpointError(f"{folder} holds neither {names}.")
 
