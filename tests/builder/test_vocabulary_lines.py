@@ -21,6 +21,7 @@ def test_the_last_of_repeated_lines_wins_and_the_others_are_never_candidates(sou
     assert (source / "vocab.txt").read_text(encoding="utf-8").split("\n")[shadowed] == "$"
     assert len(checkpoint.wordpiece.tokens) == checkpoint.shape.vocabulary
     assert np.isneginf(wordpiece.allowed(checkpoint.wordpiece.tokens)[:, shadowed]).all()
+    assert isinstance(checkpoint.wordpiece, WordPiece)
     assert wordpiece.write(checkpoint.wordpiece, needs_mask=True).special.mask == 4
 
 
