@@ -80,18 +80,18 @@ def test_float32_equals_transformers(model: Path, golden: Any) -> None:
 def test_int8_points_where_transformers_does(int8: Any, golden: Any) -> None:
     cosines = np.sum(int8 * golden, axis=1)
     assert len(TEXTS) >= 36
-    assert cosines.mean() >= 0.997
+    assert cosines.mean() >= 0.9983
     assert [
         text
         for text, cosine in zip(TEXTS, cosines, strict=True)
-        if cosine < 0.99 and text not in SCRAPS
+        if cosine < 0.997 and text not in SCRAPS
     ] == []
-    assert cosines.min() >= 0.98
+    assert cosines.min() >= 0.99
 
 
 def test_int8_ranks_as_transformers_does(int8: Any, golden: Any) -> None:
     ours, theirs = int8 @ int8.T, golden @ golden.T
-    assert np.abs(ours - theirs).max() <= 0.05
+    assert np.abs(ours - theirs).max() <= 0.03
     for row in (ours, theirs):
         np.fill_diagonal(row, -1)
     found = np.take_along_axis(theirs, ours.argmax(axis=1)[:, None], axis=1)[:, 0]
