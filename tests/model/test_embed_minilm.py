@@ -59,7 +59,7 @@ def test_the_manifest_is_the_checkpoints(model: Path) -> None:
     assert described.tasks == ("embed",)
     assert described.pooling == manifest.Pooling("mean", special_tokens=True)
     assert (described.max_tokens, described.hidden, described.vocabulary) == (256, 384, 30522)
-    assert sum(described.content["files"].values()) <= 25_000_000  # of 91 MB in float32
+    assert sum(described.content["files"].values()) <= 26_000_000  # of 91 MB in float32
     report = described.content["report"]["embeddings"]
     assert report["sentences"] > 400
     assert report["mean_cosine"] >= 0.9985
