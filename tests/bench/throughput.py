@@ -4,6 +4,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fillmask import limits
+
 from . import events
 from .contestants import Contestant
 from .plan import Plan, say
@@ -11,7 +13,7 @@ from .stats import row
 from .warm import SETTLE
 from .workers import Worker, running
 
-REQUEST = 64  # texts of a request: the contract's limit
+REQUEST = limits.MAX_TEXTS  # texts of a request
 WAYS = (("ours", REQUEST), ("ours", 1), ("article", REQUEST), ("article", 1), ("pipeline", REQUEST))
 MANY = ("ours", "article")  # who is given more than one request's texts: others would take minutes
 

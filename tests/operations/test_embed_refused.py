@@ -64,8 +64,8 @@ REFUSED: list[tuple[Callable[[Path], object], str]] = [
     (pooling(pooling_mode="max"), "the pooling max; only"),
     (pooling(pooling_mode=["mean", "cls"]), "only mean or cls"),
     (
-        module(2, type="sentence_transformers.models.Dense"),
-        "the steps Transformer, Pooling, Dense, and only",
+        module(2, type="sentence_transformers.models.LSTM"),
+        "the steps Transformer, Pooling, LSTM, and only",
     ),
     (module(1, type="sentence_transformers.models.LSTM"), "the steps Transformer, LSTM, Normalize"),
     (module(0, type="custom_st.Transformer"), "the steps custom_st.Transformer, Pooling"),

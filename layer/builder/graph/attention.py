@@ -71,7 +71,7 @@ def _attention(blocks: Blocks, queries: str, keys: str, values: str, *, pack: st
         "",  # no bias: it is in the projections
         contract.ATTENTION_MASK,
         domain=CONTRIB,
-        num_heads=blocks.shape.heads,
+        num_heads=blocks.shape.heads,  # scores are scaled by 1 / sqrt(hidden / heads), its default
     )
     return w.op("Gather", w.op("Reshape", context, _row_shape(blocks)), pack, axis=0)
 

@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 
 from fillmask.cache.memory import Cache
 
-RESULT_VERSION: Final = 1  # of the cached values; raise it when their meaning changes
+RESULT_VERSION: Final = 2  # of the cached values; raise it when their meaning changes
 
 # What reading raises for a torn, foreign or forged value: deep nesting is a RecursionError.
 UNREADABLE: Final = (ValueError, KeyError, TypeError, RecursionError, struct.error)
