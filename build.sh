@@ -214,7 +214,7 @@ missing_packages() { # FOLDER ...
 }
 
 # What a test may need besides Python packages: markers of .pytest.ini.
-NOT_LIGHT='not (java or browser or valgrind or strace or sam_cli or sam_local or arm64)'
+NOT_LIGHT='not (java or browser or valgrind or strace or curl or sam_cli or sam_local or arm64)'
 
 task_test() {
   local folder folders

@@ -116,6 +116,7 @@ def url() -> Iterator[str]:
         yield served
 
 
+@pytest.mark.curl
 @pytest.mark.parametrize(("path", "code"), [("", 0), pytest.param("/x", 1, marks=pytest.mark.slow)])
 def test_the_first_question_tells_a_good_deployment_from_a_bad_one(
     steps: dict[str, str], url: str, path: str, code: int
