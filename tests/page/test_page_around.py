@@ -56,6 +56,7 @@ def test_every_word_has_both_languages(tab: Tab) -> None:
         "invalid_request",
         "no_mask",
         "internal",
+        "deadline_exceeded",
         "engine_unavailable",
     }
     # In English the answer brings its own title.
