@@ -9,9 +9,7 @@ from fillmask.requests import schema
 from fillmask.requests.validate import validate
 
 OWNER: Final = "fillmask"
-UNKNOWN_TIME: Final = (
-    0  # a model folder does not say when it was made, and its file's time is a layer's
-)
+UNKNOWN_TIME: Final = 0  # a model folder does not say when it was made
 
 
 def embeddings(service: Service, request: object) -> Answer:
