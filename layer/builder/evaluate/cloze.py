@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from builder.evaluate.samples import Cloze
+from builder.model import verify
 from builder.model.progress import Progress
 from fillmask.model.contract import Engine, Query
 from fillmask.model.text import TextCodec
-from fillmask.model.windows import plan
+from fillmask.operations import pieces
+from fillmask.operations.passages import Cutter
 
 RANKED: Final = 100  # candidates that are looked at: a right answer behind them counts as none
 BATCH: Final = 64  # questions a run, for the progress to move
@@ -37,20 +39,17 @@ def ask(samples: Sequence[Cloze], codec: TextCodec, engine: Engine) -> tuple[lis
 
     An accepted answer of several tokens, or that the vocabulary lacks, can never come first.
     """
-    described = engine.manifest
+    lowercase, unknown = engine.manifest.lowercase, engine.manifest.special.unknown
+    cutter = Cutter(codec, engine.manifest)
     questions = []
     for sample in samples:
-        encoded = codec.encode(sample.text, described.lowercase)
-        accept = {codec.encode(word, described.lowercase).ids[0] for word in _single(sample, codec)}
-        accept.discard(described.special.unknown)
+        encoded = codec.encode(sample.text, lowercase)
+        accept = pieces.split(sample.accept, codec, lowercase, unknown).single
         if len(encoded.masks) != 1 or not accept:
             continue
 
-        (mask,) = encoded.masks
-        ends = codec.sentence_ends(encoded.ids)
-        (window,) = plan(len(encoded.ids), [(mask, mask)], described.capacity, ends)
-        inside = encoded.ids[window.start : window.end]
-        query = Query(described.special.enclose(inside), [mask - window.start + 1])
+        (window,) = cutter.passage(encoded).windows
+        query = cutter.query(encoded.ids, window, encoded.masks)
         questions.append(Question(query, frozenset(accept), sample.kind))
     return questions, len(samples) - len(questions)
 
@@ -58,18 +57,15 @@ def ask(samples: Sequence[Cloze], codec: TextCodec, engine: Engine) -> tuple[lis
 def blanks(
     sentences: Sequence[str], codec: TextCodec, engine: Engine, every: int
 ) -> list[Question]:
-    """Every so-manieth token of each sentence, masked in a question of its own."""
-    described, special = engine.manifest, engine.manifest.special
-    questions = []
-    for sentence in sentences:
-        ids = codec.encode(sentence, described.lowercase).ids[: described.capacity]
-        for index in range(every // 2, len(ids), every):
-            if ids[index] == special.unknown:
-                continue
-            masked = [*ids[:index], special.mask, *ids[index + 1 :]]
-            query = Query(special.enclose(masked), [index + 1])
-            questions.append(Question(query, frozenset([ids[index]]), "all"))
-    return questions
+    """One token in `every` of each sentence, masked in a question of its own.
+
+    A token that the vocabulary lacks can never be right, and is not asked for.
+    """
+    asked = verify.masked(sentences, codec, engine.manifest, every)
+    unknown = engine.manifest.special.unknown
+    return [
+        Question(query, frozenset([token]), "all") for query, token in asked if token != unknown
+    ]
 
 
 def score(questions: Sequence[Question], engine: Engine, progress: Progress) -> dict[str, Score]:
@@ -82,14 +78,6 @@ def score(questions: Sequence[Question], engine: Engine, progress: Progress) -> 
     if len(scores) > 1:
         scores["all"] = _score([rank for found in ranks.values() for rank in found])
     return scores
-
-
-def _single(sample: Cloze, codec: TextCodec) -> Iterator[str]:
-    """The accepted words that are one token."""
-    for word in sample.accept:
-        encoded = codec.encode(word, lowercase=False)
-        if len(encoded.ids) == 1 and not encoded.masks:
-            yield word
 
 
 def _ranks(

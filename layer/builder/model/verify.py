@@ -5,7 +5,7 @@ the first five are, and the mean Kullback-Leibler divergence. For an encoder wit
 cosines between both models' embeddings of the sentences.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -58,15 +58,20 @@ def sentences() -> list[str]:
 
 
 def blanks(codec: TextCodec, described: Manifest) -> list[Query]:
-    """Every seventh token of every sentence, each masked in a query of its own."""
+    """Every seventh token of every CC0 sentence, each masked in a query of its own."""
+    return [query for query, _ in masked(sentences(), codec, described, BLANK_EVERY)]
+
+
+def masked(
+    texts: Iterable[str], codec: TextCodec, described: Manifest, every: int
+) -> Iterator[tuple[Query, int]]:
+    """One token in `every` of each text, masked in a query of its own; and the token itself."""
     special = described.special
-    queries = []
-    for sentence in sentences():
-        ids = codec.encode(sentence, described.lowercase).ids[: described.capacity]
-        for index in range(BLANK_EVERY // 2, len(ids), BLANK_EVERY):
-            masked = [*ids[:index], special.mask, *ids[index + 1 :]]
-            queries.append(Query(special.enclose(masked), [index + 1]))
-    return queries
+    for text in texts:
+        ids = codec.encode(text, described.lowercase).ids[: described.capacity]
+        for index in range(every // 2, len(ids), every):
+            rest = [*ids[:index], special.mask, *ids[index + 1 :]]
+            yield Query(special.enclose(rest), [index + 1]), ids[index]
 
 
 def agreement(ours: OnnxEngine, exact: OnnxEngine, queries: list[Query]) -> Agreement:
