@@ -94,7 +94,7 @@ def test_embeddings_without_a_token_are_kept_and_never_candidates(
     assert "5 embeddings have no token" in capsys.readouterr().err
 
     checkpoint = Checkpoint.load(source)
-    tokens = checkpoint.wordpiece.tokens
+    tokens = checkpoint.tokenizer.tokens
     assert len(tokens) == checkpoint.shape.vocabulary == 200
     assert len(set(tokens[195:])) == 5
 

@@ -34,7 +34,7 @@ def golden() -> Any:
 def float32() -> onnxruntime.InferenceSession:
     """The float32 graph of the embedded model's checkpoint, as the builder writes it."""
     checkpoint = Checkpoint.load(CHECKPOINT)
-    allowed = wordpiece.allowed(checkpoint.wordpiece.tokens)
+    allowed = wordpiece.allowed(checkpoint.tokenizer.tokens)
     model = model_graph.write(checkpoint, Float32(), allowed)
     assert not onnx.checker.check_model(model)
     return onnxruntime.InferenceSession(

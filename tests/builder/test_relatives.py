@@ -53,7 +53,7 @@ def predicted(model: Path, queries: list[Query]) -> list[list[Prediction]]:
 @pytest.mark.parametrize("name", RELATIVES)
 def test_the_float32_graph_equals_transformers(tmp_path: Path, golden: Any, name: str) -> None:
     checkpoint = Checkpoint.load(RELATIVES[name](tmp_path / "source"))
-    allowed = wordpiece.allowed(checkpoint.wordpiece.tokens)
+    allowed = wordpiece.allowed(checkpoint.tokenizer.tokens)
     graph = model_graph.write(checkpoint, Float32(), allowed).SerializeToString()
     session = onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
 

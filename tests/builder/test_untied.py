@@ -17,7 +17,7 @@ from support.paths import GOLDEN
 
 def test_the_bias_of_an_untied_decoder_is_its_own(tmp_path: Path) -> None:
     checkpoint = Checkpoint.load(untied.write(tmp_path / "source"))
-    allowed = wordpiece.allowed(checkpoint.wordpiece.tokens)
+    allowed = wordpiece.allowed(checkpoint.tokenizer.tokens)
     model = model_graph.write(checkpoint, Float32(), allowed)
     session = onnxruntime.InferenceSession(
         model.SerializeToString(), providers=["CPUExecutionProvider"]

@@ -16,13 +16,12 @@ def test_the_last_of_repeated_lines_wins_and_the_others_are_never_candidates(sou
     assert first[150] == "$"
 
     checkpoint = Checkpoint.load(source)
-    assert isinstance(checkpoint.wordpiece, WordPiece)
-    shadowed = checkpoint.wordpiece.tokens.index("[unused_repeated8]")
+    assert isinstance(checkpoint.tokenizer, WordPiece)
+    shadowed = checkpoint.tokenizer.tokens.index("[unused_repeated8]")
     assert (source / "vocab.txt").read_text(encoding="utf-8").split("\n")[shadowed] == "$"
-    assert len(checkpoint.wordpiece.tokens) == checkpoint.shape.vocabulary
-    assert np.isneginf(wordpiece.allowed(checkpoint.wordpiece.tokens)[:, shadowed]).all()
-    assert isinstance(checkpoint.wordpiece, WordPiece)
-    assert wordpiece.write(checkpoint.wordpiece, needs_mask=True).special.mask == 4
+    assert len(checkpoint.tokenizer.tokens) == checkpoint.shape.vocabulary
+    assert np.isneginf(wordpiece.allowed(checkpoint.tokenizer.tokens)[:, shadowed]).all()
+    assert wordpiece.write(checkpoint.tokenizer, needs_mask=True).special.mask == 4
 
 
 def test_a_byte_order_mark_and_blank_last_lines_are_no_tokens(source: Path) -> None:

@@ -34,7 +34,7 @@ class Checkpoint(NamedTuple):
 
     shape: Shape
     tensors: Mapping[str, Array]
-    wordpiece: WordPiece | Unigram  # the second for embeddings alone
+    tokenizer: WordPiece | Unigram  # the second for embeddings alone
     dense: Dense | None = None  # applied to what the encoder puts out
 
     @property

@@ -42,7 +42,7 @@ def add_report(folder: Path, report: Mapping[str, Any]) -> None:
 def _write_graph(folder: Path, plan: Plan, precision: Precision) -> None:
     """model.onnx, and the weights it refers to."""
     checkpoint = plan.checkpoint
-    allowed = None if plan.recipe else wordpiece.allowed(checkpoint.wordpiece.tokens)
+    allowed = None if plan.recipe else wordpiece.allowed(checkpoint.tokenizer.tokens)
     model = model_graph.write(checkpoint, precision, allowed)
     onnx.helper.set_model_props(model, {"vocabulary": str(checkpoint.shape.vocabulary)})
 

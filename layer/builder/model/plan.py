@@ -60,7 +60,7 @@ def draw_up(source: Source, task: Task) -> Plan:
     if recipe and recipe.dense:
         checkpoint = checkpoint.followed_by(recipe.dense)
 
-    tokens = checkpoint.wordpiece
+    tokens = checkpoint.tokenizer
     if tokens.made_up:
         say(
             f"{tokens.made_up} embeddings have no token in the vocabulary; they are kept and never "
