@@ -198,8 +198,8 @@ first_known() { # PACKAGE ...
   echo "$1"
 }
 
-# The Debian packages that are missing of those which test folders name in lines of "SIGN PACKAGE ...": a command or a
-# file, and what brings it, by the names that it has in one release or another.
+# The Debian packages that are missing of those which test folders name in lines of "SIGN PACKAGE ...": a command, or
+# a pattern of files, and what brings it, by the names that it has in one release or another.
 missing_packages() { # FOLDER ...
   local folder sign packages
   {
@@ -207,7 +207,7 @@ missing_packages() { # FOLDER ...
     for folder in "$@"; do
       [ -f "tests/$folder/debian.txt" ] || continue
       while read -r sign packages; do
-        [ -e "$sign" ] || PATH=$PATH:/usr/sbin:/sbin command -v "$sign" >/dev/null || first_known $packages
+        compgen -G "$sign" >/dev/null || PATH=$PATH:/usr/sbin:/sbin command -v "$sign" >/dev/null || first_known $packages
       done <"tests/$folder/debian.txt"
     done
   } | sort -u
